@@ -3,6 +3,7 @@
 mod ask;
 mod bench;
 mod blame;
+mod browse;
 mod close;
 mod completions;
 mod config;
@@ -80,6 +81,7 @@ const EXAMPLES: &str = "examples";
 
 const AFTER_HELP: &str = "\
 Examples:
+  baton                                browse all sessions, searching while you type
   baton search refresh token race      what was found out about it, in any project
   baton search E0382 --project .       in this directory's project only
   baton recall what is still open      in one answer, short enough for an agent
@@ -102,6 +104,8 @@ Environment:
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Search, read and resume sessions in a browser on the terminal; `baton` alone does the same
+    Browse(browse::Args),
     /// Search everything that was said and done; new sessions are read first
     Search(search::Args),
     /// Answer a question from past sessions, within a token budget
@@ -251,6 +255,9 @@ pub enum Error {
     /// No agent could go on with a session; the message says why.
     #[error("{0}")]
     Resume(String),
+    /// The browser cannot draw on the terminal; the message says why.
+    #[error("{0}")]
+    Browse(String),
     /// The benchmarks could not be run.
     #[error(transparent)]
     Bench(#[from] bench::Error),
@@ -275,7 +282,10 @@ fn command() -> clap::Command {
 /// Parses the command line and returns it with the way to report errors. If it was not understood, or asks for help,
 /// this has printed the text already and only the exit code is left.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<(Cli, ErrorFormat), ExitCode> {
-    let arguments: Vec<OsString> = word_args::options_first(arguments.into_iter().collect());
+    let mut arguments: Vec<OsString> = word_args::options_first(arguments.into_iter().collect());
+    if arguments.iter().skip(1).all(|argument| argument == "--examples") && browse::has_screen() {
+        arguments.push("browse".into());
+    }
     let error_format = ErrorFormat::from_arguments(&arguments);
     let parsed = |mut command: clap::Command| {
         let mut matches = command.try_get_matches_from_mut(&arguments)?;
@@ -328,6 +338,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
     let throwaway = cli.examples.then(throwaway).transpose()?;
     let environment = throwaway.as_ref().map_or(environment, |throwaway| throwaway.environment().clone());
     let done = match cli.command {
+        Command::Browse(args) => browse::run(&environment, &args),
         Command::Search(args) => search::run(&environment, &args),
         Command::Ui(args) => ui::run(&environment, &args),
         Command::Blame(args) => blame::run(&environment, &args),
@@ -388,7 +399,11 @@ fn throwaway() -> Result<Throwaway, Error> {
     let folder = examples::anywhere().ok_or_else(|| {
         Error::Usage("the example sessions are part of a checkout of Baton; run this command in one".to_owned())
     })?;
-    let throwaway = Throwaway::start(&folder)?;
+    start_examples(&folder)
+}
+
+fn start_examples(folder: &std::path::Path) -> Result<Throwaway, Error> {
+    let throwaway = Throwaway::start(folder)?;
     // Every command then answers from fully read sessions.
     let all = SearchParams { query: "a".to_owned(), limit: 1, wait: true, ..SearchParams::default() };
     throwaway.client()?.call_raw(method::SEARCH, &all, |_| {})?;

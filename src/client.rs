@@ -92,6 +92,11 @@ impl Client {
         Self::running(environment)?.map_or_else(|| Self::start(environment), Ok)
     }
 
+    /// Like [`Client::connect_or_start`], for a program that draws on the whole terminal: shows no progress.
+    pub(crate) fn connect_or_start_silently(environment: &Environment) -> Result<Self, Error> {
+        Self::running(environment)?.map_or_else(|| Self::start_daemon(environment), Ok)
+    }
+
     /// Connects to a running daemon, and stops one with an older protocol.
     fn running(environment: &Environment) -> Result<Option<Self>, Error> {
         Self::connect(environment)?.map_or(Ok(None), |client| client.of_this_version(environment))
@@ -100,6 +105,10 @@ impl Client {
     /// Starts the home's daemon, unless another process does so first, and connects to it.
     fn start(environment: &Environment) -> Result<Self, Error> {
         let _waiting = Waiting::new("starting the daemon");
+        Self::start_daemon(environment)
+    }
+
+    fn start_daemon(environment: &Environment) -> Result<Self, Error> {
         let _starting = start_lock(&environment.home).map_err(|error| home_error(environment, &error))?;
         let until = Instant::now() + START;
         loop {

@@ -36,6 +36,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("scripts", "json"),
     ("secrets", "privacy"),
     ("settings", "configuration"),
+    ("terminal", "browse"),
     ("timeout", "sessions"),
     ("tools", "mcp"),
     ("tracking", "sessions"),
@@ -52,6 +53,7 @@ macro_rules! topics {
 }
 
 topics! {
+    "browse",
     "search",
     "recall",
     "sessions",

@@ -3,6 +3,7 @@
 //! Everything here is a thin client of the daemon, except [`daemon`], which wires `baton-actors` to a process.
 
 mod atomic_file;
+pub(crate) mod browse;
 pub mod cli;
 pub mod client;
 pub mod daemon;
@@ -16,4 +17,5 @@ pub mod mcp;
 pub mod print;
 pub(crate) mod program;
 pub mod replay;
+pub(crate) mod resume;
 pub mod service;

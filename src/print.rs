@@ -1,5 +1,6 @@
 //! Output for people: colours only on request, errors on standard error, data on standard output.
 
+mod marks;
 mod pager;
 mod progress;
 mod table;
@@ -10,10 +11,11 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::value::RawValue;
 
+pub use marks::Marks;
 pub use pager::paged;
 pub use progress::{Progress, Waiting};
 pub use table::{Cell, Column, Table};
-pub use text::{columns, counted, one_line, one_line_end, plain, size};
+pub use text::{columns, counted, one_line, one_line_end, plain, size, wrapped};
 pub(crate) use text::{lost_signals, unreadable_signals};
 
 /// Assumed width of a terminal that does not report its own.
@@ -100,6 +102,27 @@ impl Output {
     /// Writes a line for people. Removes control sequences except our own colours.
     pub fn line(&self, text: &str) {
         self.data(&text::harmless(text, self.colours));
+    }
+
+    /// Writes a line for people; on a terminal it is broken at words, and what continues it is indented.
+    pub fn hanging(&self, indent: usize, text: &str) {
+        match self.fit {
+            Some(fit) => {
+                text::wrapped(&text::harmless(text, self.colours), fit, indent).iter().for_each(|line| self.data(line))
+            }
+            None => self.line(text),
+        }
+    }
+
+    /// Emphasises what is marked, if colours are on.
+    pub fn marked(&self, marks: &Marks, text: &str) -> String {
+        let (mut shown, mut end) = (String::new(), 0);
+        for place in marks.places(text) {
+            shown.push_str(&text[end..place.start]);
+            end = place.end;
+            shown.push_str(&self.styled(Style::Strong, &text[place]));
+        }
+        shown + &text[end..]
     }
 
     /// Writes a line for programs, unchanged. If the reader has gone (`| head`), the program exits quietly.

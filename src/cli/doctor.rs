@@ -48,9 +48,9 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             Health::Unknown => ("?", Style::Faint),
         };
         let check = output.styled(Style::Faint, &format!("{:11}", finding.check));
-        output.line(&format!("{} {check} {}", output.styled(style, sign), print::plain(&finding.what)));
+        output.hanging(14, &format!("{} {check} {}", output.styled(style, sign), print::plain(&finding.what)));
         if let Some(fix) = &finding.fix {
-            output.line(&format!("              fix: {}", print::plain(fix)));
+            output.hanging(14, &format!("              fix: {}", print::plain(fix)));
         }
     }
     if !report.agents.is_empty() {

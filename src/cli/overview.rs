@@ -9,7 +9,10 @@ use super::EXAMPLES;
 const GROUPS: &[(&str, &[&str])] = &[
     (
         "Use",
-        &["search", "recall", "blame", "fix", "how", "patterns", "show", "resume", "close", "handoff", "mcp", "hook"],
+        &[
+            "browse", "search", "recall", "blame", "fix", "how", "patterns", "show", "resume", "close", "handoff",
+            "mcp", "hook",
+        ],
     ),
     (
         "Look",

@@ -8,7 +8,7 @@ use baton_protocol::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, method};
 
 use super::{Error, question};
 use crate::environment::{self, Environment};
-use crate::print::{self, Output, Style};
+use crate::print::{self, Marks, Output, Style};
 
 const HELP: &str = "\
 Gives one answer, short enough for an agent: the sessions that match best, one line each, and the most telling parts \
@@ -70,32 +70,36 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         output.json(&result);
         return Ok(ExitCode::SUCCESS);
     }
-    show(&output, &super::parse_result(&result)?);
+    show(&output, &params.query, &super::parse_result(&result)?);
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(output: &Output, recall: &Recall) {
+fn show(output: &Output, query: &str, recall: &Recall) {
+    let marks = Marks::of_query(query);
     for entry in &recall.answer {
         let text = print::one_line(&entry.text, usize::MAX);
         let kind = output.styled(style(entry), &format!("{:8}", entry.kind));
         let until = entry.ended.as_deref().map_or_else(String::new, |day| format!("  (no longer valid since {day})"));
-        output.line(&format!(
-            "{kind} {text}{}{}  {}",
-            if entry.said_by.is_some() { MODEL_MARK } else { "" },
-            print::plain(&until),
-            output.styled(Style::Faint, &format!("({})", place(output, entry)))
-        ));
+        let text = output.marked(&marks, &text);
+        output.hanging(
+            9,
+            &format!(
+                "{kind} {text}{}{}  {}",
+                if entry.said_by.is_some() { MODEL_MARK } else { "" },
+                print::plain(&until),
+                output.styled(Style::Faint, &format!("({})", place(output, entry)))
+            ),
+        );
     }
     for near in &recall.nearest {
         let line = near.line.map_or_else(String::new, |line| format!(":{line}"));
         let place = print::plain(&format!("({}{line})", output.id(&near.session_id)));
         let told = if near.text.is_empty() { near.title.clone() } else { format!("{}: {}", near.title, near.text) };
         let title = print::one_line(&told, usize::MAX);
-        output.line(&format!(
-            "{} {title}  {}",
-            output.styled(Style::Faint, "nearest "),
-            output.styled(Style::Faint, &place)
-        ));
+        output.hanging(
+            9,
+            &format!("{} {title}  {}", output.styled(Style::Faint, "nearest "), output.styled(Style::Faint, &place)),
+        );
     }
     if recall.answer.is_empty() && recall.notes.is_empty() {
         output.line("Nothing was found.");

@@ -1,21 +1,15 @@
 //! `baton resume`: goes on with a session in its agent.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use baton_base::transcript_file::TranscriptHeads;
-use baton_conversation::record::SessionId;
 use baton_protocol::answer::{Row, Search, Sessions, Show};
-use baton_protocol::{Agent, SearchParams, SessionsParams, ShowParams, code, method};
-use serde::Serialize;
+use baton_protocol::{SearchParams, SessionsParams, ShowParams, code, method};
 
 use super::Error;
-use super::sessions::is_over;
 use crate::client;
-use crate::environment::{self, Environment, in_time};
-use crate::install::hook_command::quoted;
+use crate::environment::{self, Environment};
 use crate::print::{self, Output, Style};
-use crate::program;
+use crate::resume::{self, Plan};
 
 /// Most sessions listed for words that fit several.
 const LISTED: u32 = 5;
@@ -54,15 +48,6 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// How a session is gone on with.
-#[derive(Serialize)]
-struct Plan<'a> {
-    session_id: &'a str,
-    agent: Agent,
-    directory: &'a str,
-    command: Vec<String>,
-}
-
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let output = Output::new();
     let row = match args.words.as_slice() {
@@ -75,34 +60,18 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             }
         },
     };
-    let plan = plan(&row)?;
+    let plan = Plan::new(&row).map_err(Error::Resume)?;
     if args.json {
         output.data(&serde_json::to_string(&plan).unwrap_or_default());
         return Ok(ExitCode::SUCCESS);
     }
-    let line = plan.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     if args.print {
-        output.line(&print::plain(&format!("cd {} && {line}", quoted(plan.directory))));
+        output.line(&print::plain(&plan.shell()));
         return Ok(ExitCode::SUCCESS);
     }
-    if !is_over(&row) {
-        return Err(Error::Resume(format!(
-            "session {} is still open; end it in its agent, or close it with `baton close {0}`",
-            row.session_id
-        )));
-    }
-    let directory = own_directory(plan.directory).map_err(|why| {
-        Error::Resume(format!("the session's directory {} {why}; `{line}` goes on with it elsewhere", plan.directory))
-    })?;
-    let name = plan.command.first().map_or("", String::as_str);
-    let Some(program) = program::find(name) else {
-        return Err(Error::Resume(format!("`{name}` is not on the path; install {} or add it", plan.agent.title())));
-    };
-    print::note(&print::plain(&format!("{line}  (in {})", plan.directory)));
-    start(&program, plan.command.get(1..).unwrap_or_default(), &directory).map_err(|error| {
-        let directory = quoted(plan.directory);
-        Error::Resume(format!("`{name}` could not be started: {error}; try it yourself: cd {directory} && {line}"))
-    })
+    let ready = plan.ready().map_err(Error::Resume)?;
+    print::note(&print::plain(&ready.note));
+    ready.start().map_err(Error::Resume)
 }
 
 enum Found {
@@ -157,39 +126,13 @@ fn last_of_project(environment: &Environment) -> Result<Row, Error> {
     let result = super::ask(environment, |client| client.call_raw(method::SESSIONS, &params, |_| {}))?;
     let found: Sessions = super::parse_result(&result)?;
     let asking = environment::caller().agent_session;
-    let may = |row: &Row| Some(&row.session_id) != asking.as_ref() && row.message_count > 0 && command(row).is_some();
+    let may =
+        |row: &Row| Some(&row.session_id) != asking.as_ref() && row.message_count > 0 && resume::line(row).is_some();
     let last = found.sessions.into_iter().find(may);
     last.ok_or_else(|| {
         let next = "name one by its id or by words, as in `baton resume rotate token`";
         Error::Resume(format!("this directory's project has no session to go on with; {next}"))
     })
-}
-
-fn command(row: &Row) -> Option<(Agent, Vec<String>)> {
-    let agent = row.agent.as_deref().and_then(Agent::parse).filter(|_| row.parent_session_id.is_none())?;
-    let session = SessionId::new(&row.session_id)?;
-    Some((agent, TranscriptHeads::default().resume(agent, &session, row.file_path.as_deref()?)?))
-}
-
-fn plan(row: &Row) -> Result<Plan<'_>, Error> {
-    let (id, none) = (&row.session_id, "no agent can go on with");
-    let (agent, command) = command(row).ok_or_else(|| {
-        let what = match (&row.parent_session_id, &row.source) {
-            (Some(parent), _) => format!("it is a subagent's; its parent can: `baton resume {parent}`"),
-            (None, Some(_)) => format!("it is a note; `baton show {id}` shows it"),
-            (None, None) => match row.agent.as_deref().and_then(Agent::parse).map(Agent::home) {
-                Some(home) if home.resume.is_empty() => format!("{} has no command for it", home.title),
-                _ => "no transcript that names its whole id is there any more, or its id is unusual".to_owned(),
-            },
-        };
-        Error::Resume(format!("{none} {id}: {what}"))
-    })?;
-    let directory = row.directory.as_deref();
-    let directory = directory.ok_or_else(|| {
-        let line = command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-        Error::Resume(format!("{id}: its transcript names no directory; run `{line}` where it belongs"))
-    })?;
-    Ok(Plan { session_id: id, agent, directory, command })
 }
 
 fn list(found: &Search, is_json: bool, output: &Output) {
@@ -204,38 +147,4 @@ fn list(found: &Search, is_json: bool, output: &Output) {
         let (id, title) = (output.id(&hit.session_id), print::one_line(&hit.title, 100));
         output.line(&format!("  baton resume {}  {}", output.styled(Style::Strong, &id), print::plain(&title)));
     }
-}
-
-/// The directory if it exists and belongs to this user; else what is wrong with it.
-fn own_directory(path: &str) -> Result<PathBuf, &'static str> {
-    let directory = PathBuf::from(path);
-    let looked_at = directory.clone();
-    let metadata = in_time(move || std::fs::metadata(looked_at)).ok_or("does not answer")?;
-    let metadata = metadata.ok().filter(|it| it.is_dir() && directory.is_absolute()).ok_or("does not exist")?;
-    if is_own(&metadata) { Ok(directory) } else { Err("belongs to another user") }
-}
-
-#[cfg(unix)]
-fn is_own(metadata: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
-    metadata.uid() == rustix::process::geteuid().as_raw()
-}
-
-#[cfg(not(unix))]
-fn is_own(_: &std::fs::Metadata) -> bool {
-    true
-}
-
-/// Replaces this process by the agent. Returns only if it cannot be started.
-#[cfg(unix)]
-fn start(program: &Path, arguments: &[String], directory: &Path) -> std::io::Result<ExitCode> {
-    use std::os::unix::process::CommandExt as _;
-    Err(Command::new(program).args(arguments).current_dir(directory).exec())
-}
-
-/// Runs the agent to its end.
-#[cfg(not(unix))]
-fn start(program: &Path, arguments: &[String], directory: &Path) -> std::io::Result<ExitCode> {
-    let status = Command::new(program).args(arguments).current_dir(directory).status()?;
-    Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }

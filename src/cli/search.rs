@@ -14,7 +14,7 @@ use super::{Error, question};
 use crate::client::{self, Client};
 use crate::environment::{self, Environment, zone};
 use crate::examples::{self, Throwaway};
-use crate::print::{self, Output, Progress, Style};
+use crate::print::{self, Marks, Output, Progress, Style};
 use baton_protocol::Agent;
 
 const WHAT_TO_TYPE: &str = "type words that occur in what you look for, as in `baton search refresh token`; `baton sessions` lists all sessions";
@@ -78,6 +78,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         limit: args.limit,
         turns: None,
         wait: args.options.waits(),
+        stored: false,
         caller: environment::caller(),
     };
     let (result, output) = match examples::stand_in(environment) {
@@ -151,6 +152,7 @@ fn note_refused_root(environment: &Environment, client: &Client) {
 }
 
 fn show(output: &Output, query: &str, found: &Search) {
+    let marks = Marks::of_query(query);
     let mut rank = 0;
     let mut said = BTreeSet::new();
     for (at, hit) in found.hits.iter().enumerate() {
@@ -164,7 +166,7 @@ fn show(output: &Output, query: &str, found: &Search) {
         }
         // Print a passage that several turns repeat only once.
         if said.insert(print::one_line(&hit.snippet, usize::MAX)) {
-            passage(output, hit);
+            passage(output, &marks, hit);
         }
         let is_last = found.hits.get(at + 1).is_none_or(|next| next.rank != rank);
         if let Some(resume) = hit.resume.as_ref().filter(|_| is_last) {
@@ -193,7 +195,7 @@ fn show(output: &Output, query: &str, found: &Search) {
     }
 }
 
-fn passage(output: &Output, hit: &Hit) {
+fn passage(output: &Output, marks: &Marks, hit: &Hit) {
     let place = hit.line.map_or_else(String::new, |line| {
         format!(
             "line {line}, {}: ",
@@ -202,7 +204,8 @@ fn passage(output: &Output, hit: &Hit) {
     });
     let beside = 5 + print::columns(&place);
     let fit = output.fit().map_or(usize::MAX, |fit| (fit * SNIPPET_LINES).saturating_sub(beside));
-    output.line(&format!("     {}{}", output.styled(Style::Faint, &place), snippet(hit, fit)));
+    let said = output.marked(marks, &snippet(hit, fit));
+    output.hanging(5, &format!("     {}{said}", output.styled(Style::Faint, &place)));
 }
 
 /// Cuts the passage to `fit` columns. The mark of a model's words stays when it is cut.

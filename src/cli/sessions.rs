@@ -10,21 +10,26 @@ use baton_protocol::{Agent, SessionsParams, method};
 
 use super::Error;
 use crate::client::Client;
-use crate::environment::{Environment, zone};
+use crate::environment::{self, Environment, zone};
 use crate::examples;
 use crate::print::{self, Cell, Column, Output, Style, Table};
+use crate::resume::is_over;
 
 const MINUTE_MS: i64 = 60_000;
 const HOUR_MS: i64 = 60 * MINUTE_MS;
 /// Index of the agent's column.
 const AGENT_COLUMN: usize = 5;
+/// Index of the title's column.
+const TITLE_COLUMN: usize = 6;
+/// Width from which there is room for titles.
+const TITLE_FIT: usize = 80;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
 const HELP: &str = "\
 Looks for new transcripts and lists the sessions, last active first; those without messages (only snapshots, for \
 example) come last. Each line shows whether the session is open (●) or over (○); its id; its state, or why it is not \
-indexed; the age of its last message; how many messages it has; the agent, if there are several; and its project. On a \
-terminal lines are cut to fit if possible; in a pipe or a file they are whole.
+indexed; the age of its last message; how many messages it has; the agent, if there are several; its title and its \
+project. On a terminal lines are cut to fit if possible; in a pipe or a file they are whole.
 
 States: active (in use; --state active also finds open sessions that a search has already indexed), inactive (silent \
 for a while), indexing, indexed (its episode is stored), failed (retried automatically), unindexed, forgotten. \
@@ -32,7 +37,7 @@ Unindexed ones are shown with the reason: timeout_disabled, empty (no messages),
 it was read), untracked (stopped by hand).
 
 JSON: \
-{\"sessions\":[{\"session_id\",\"file_path\",\"project\",\"group_id\",\"agent\",\"tracked\",\"state\",\"why\",\"content_hash\", \
+{\"sessions\":[{\"session_id\",\"title\",\"file_path\",\"project\",\"group_id\",\"agent\",\"tracked\",\"state\",\"why\",\"content_hash\", \
 \"episode_uuid\",\"last_indexed_at\",\"last_activity\",\"message_count\",\"close_reason\",\"close_note\",\"records_by_type\",\"unknown_types\", \
 \"malformed_lines\",\"oversize_lines\",…}], \"reading\":{\"done\",\"total\"}}; \"reading\" only while there are \
 transcripts that were never read. `session_states.json` in BATON_HOME is a copy, at most 10 s old, that can be read \
@@ -43,6 +48,7 @@ Examples:
   baton sessions --state active        the open ones
   baton sessions --state empty         those without messages
   baton sessions --agent codex         those of one agent
+  baton sessions --since 7d -n 20      the latest 20 of the last week
   baton sessions --project .           those of this directory's project";
 
 #[derive(Debug, clap::Args)]
@@ -60,6 +66,12 @@ pub(super) struct Args {
     /// Only this agent, by its name or the first word of it
     #[arg(long, value_name = "A", value_parser = super::agent)]
     agent: Option<Agent>,
+    /// Only sessions active since then: a date, or 12h, 7d, 2w, 3m (months)
+    #[arg(long, value_name = "WHEN", value_parser = super::timeline::moment)]
+    since: Option<String>,
+    /// How many sessions to list [default: all]
+    #[arg(long, short = 'n', value_name = "N", value_parser = super::number::<u32, 1, { u64::MAX }>)]
+    limit: Option<u32>,
     /// Include subagents' sessions
     #[arg(long)]
     subagents: bool,
@@ -74,6 +86,10 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         project: args.project.as_deref().map(super::project),
         agent: args.agent,
         subagents: args.subagents,
+        since: args.since.clone(),
+        limit: args.limit,
+        caller: environment::caller(),
+        ..SessionsParams::default()
     };
     let call = |client: &mut Client| client.call_raw(method::SESSIONS, &params, |_| {});
     let (result, output) = super::ask_shown(environment, args.json, call)?;
@@ -88,7 +104,9 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         ));
     }
     if found.sessions.is_empty() {
-        output.line(match args.state.is_some() || args.project.is_some() || args.agent.is_some() {
+        let is_filtered =
+            args.state.is_some() || args.project.is_some() || args.agent.is_some() || args.since.is_some();
+        output.line(match is_filtered {
             true => "No such sessions. `baton sessions` lists all.",
             false if examples::stand_in(environment).is_some() => {
                 "No sessions. `baton --examples sessions` lists the example sessions, which questions are answered from."
@@ -109,7 +127,7 @@ pub(super) fn now() -> Timestamp {
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-fn table(output: &Output, rows: &[Row], now: Timestamp) -> Table<7> {
+fn table(output: &Output, rows: &[Row], now: Timestamp) -> Table<8> {
     let mut table = Table::new([
         Column::words(" "),
         Column::words("session"),
@@ -117,12 +135,18 @@ fn table(output: &Output, rows: &[Row], now: Timestamp) -> Table<7> {
         Column::number("last"),
         Column::number("messages"),
         Column::words("agent"),
+        Column::title("title"),
         Column::words("project"),
     ]);
     // The agent is shown only if there are several.
     let agents: BTreeSet<&str> = rows.iter().filter_map(|row| row.agent.as_deref()).collect();
     if agents.len() < 2 {
         table.hide(AGENT_COLUMN);
+    }
+    // A home that was just set up, or whose memory is being built anew, knows no titles.
+    let has_room = output.fit().is_none_or(|fit| fit >= TITLE_FIT);
+    if !has_room || rows.iter().all(|row| row.title.is_none()) {
+        table.hide(TITLE_COLUMN);
     }
     for row in rows {
         let style = match row.state.as_str() {
@@ -138,15 +162,11 @@ fn table(output: &Output, rows: &[Row], now: Timestamp) -> Table<7> {
             Cell::new(row.last_activity.as_deref().map_or_else(|| "-".to_owned(), |at| ago(at, now))),
             Cell::new(row.message_count.to_string()),
             Cell::new(row.agent.as_deref().unwrap_or("-")),
+            Cell::new(row.title.as_deref().unwrap_or_default()),
             Cell::new(row.project.as_deref().unwrap_or("-")),
         ]);
     }
     table
-}
-
-/// True if the session has ended.
-pub(super) fn is_over(row: &Row) -> bool {
-    row.end.is_some() || matches!(row.state.as_str(), "unindexed" | "forgotten")
 }
 
 fn shown_state(row: &Row) -> &str {

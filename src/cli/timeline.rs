@@ -27,7 +27,7 @@ Examples:
   baton timeline                            the last twenty sessions
   baton timeline --project . --since 7d     the last week, of this project
   baton timeline --agent codex              what was done with one agent
-  baton timeline --since 2026-03 --limit 100";
+  baton timeline --since 2026-03 --until 2026-04 --limit 100   of one month";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
@@ -35,13 +35,16 @@ pub(super) struct Args {
     /// Only sessions active since then: 2026-03-14, 2026-03, 2026, yesterday, or an age: 12h, 7d, 2w, 3m (months), 1y
     #[arg(long, value_name = "WHEN", value_parser = moment)]
     since: Option<String>,
+    /// Only sessions that were last active before then, in the same forms
+    #[arg(long, value_name = "WHEN", value_parser = moment)]
+    until: Option<String>,
     /// Only this agent, by its name or the first word of it
     #[arg(long, value_name = "A", value_parser = super::agent)]
     agent: Option<Agent>,
     /// How many sessions to show
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = super::number::<u32, 1, 100>)]
     limit: u32,
-    /// Continue here: next_cursor of the previous answer, with the same --project, --since and --agent
+    /// Continue here: next_cursor of the previous answer, with the same --project, --since, --until and --agent
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
     #[command(flatten)]
@@ -49,7 +52,7 @@ pub(super) struct Args {
 }
 
 /// Checks a point in time. The daemon computes it, by its own clock.
-fn moment(text: &str) -> Result<String, String> {
+pub(super) fn moment(text: &str) -> Result<String, String> {
     let is_known = parse_moment(text, Timestamp(0)).is_some();
     is_known.then(|| text.to_owned()).ok_or_else(|| {
         "write a date such as 2026-03-14, 2026-03 or yesterday, or an age: 12h, 7d, 2w, 3m (months), 1y".to_owned()
@@ -60,6 +63,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     let params = TimelineParams {
         project: args.options.project(),
         since: args.since.clone(),
+        until: args.until.clone(),
         agent: args.agent,
         limit: args.limit,
         wait: args.options.waits(),
@@ -101,7 +105,7 @@ fn show(output: &Output, session: &TimelineSession, with_agent: bool) {
         title => title,
     };
     let head = output.styled(Style::Faint, &format!("{ended} {:>6} {id}", lasted(session)));
-    output.line(&format!("  {head}  {}", print::one_line(title, usize::MAX)));
+    output.hanging(25, &format!("  {head}  {}", print::one_line(title, usize::MAX)));
     let project = session.project.as_deref().map(|path| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned());
     let some = |count: u64, what: &str| (count > 0).then(|| print::counted(count, what));
     let about = [
@@ -113,9 +117,9 @@ fn show(output: &Output, session: &TimelineSession, with_agent: bool) {
         some(session.open_ends, "open end"),
     ];
     let about = about.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    output.line(&format!("  {:21}  {}", "", output.styled(Style::Faint, &print::plain(&about))));
+    output.hanging(25, &format!("  {:21}  {}", "", output.styled(Style::Faint, &print::plain(&about))));
     for open in &session.open {
-        output.line(&format!("  {:21}  - {}", "", print::one_line(open, usize::MAX)));
+        output.hanging(27, &format!("  {:21}  - {}", "", print::one_line(open, usize::MAX)));
     }
 }
 

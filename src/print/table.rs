@@ -1,29 +1,36 @@
-//! A table as wide as its content, or with a shortened last column if the width is limited.
+//! A table as wide as its content, or with shortened titles and a shortened last column if the width is limited.
 
 use super::text::{columns, one_line, one_line_end};
 use super::{Output, Style};
 
-/// Least width of the last column.
+/// Least width of the last column, and of titles.
 const LAST_MIN: usize = 12;
 /// Gap between two columns.
 const GAP: &str = "  ";
 
-/// A column. The last one of a table is shortened if there is no room, and then shows the end of its text.
+/// A column. The last one of a table is shortened if there is no room, and then shows the end of its text; a title is
+/// shortened, too, and shows its beginning.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     head: &'static str,
     right: bool,
+    is_title: bool,
 }
 
 impl Column {
     /// A left-aligned column, for words.
     pub const fn words(head: &'static str) -> Self {
-        Self { head, right: false }
+        Self { head, right: false, is_title: false }
+    }
+
+    /// A left-aligned column, for titles.
+    pub const fn title(head: &'static str) -> Self {
+        Self { is_title: true, ..Self::words(head) }
     }
 
     /// A right-aligned column, for numbers.
     pub const fn number(head: &'static str) -> Self {
-        Self { head, right: true }
+        Self { head, right: true, is_title: false }
     }
 }
 
@@ -81,9 +88,19 @@ impl<const N: usize> Table<N> {
             }
         }
         if let (Some(fit), Some((last, others))) = (output.fit(), widths.split_last_mut()) {
-            let shown = others.iter().zip(&self.hidden).filter(|(_, hidden)| !**hidden);
-            let taken: usize = shown.map(|(width, _)| width + GAP.len()).sum();
-            *last = usize::min(*last, fit.saturating_sub(taken).max(LAST_MIN));
+            let is_title = |at: usize| self.columns[at].is_title && !self.hidden[at];
+            let shown = (0..others.len()).filter(|at| !self.hidden[*at]);
+            let taken: usize = shown.map(|at| GAP.len() + if is_title(at) { 0 } else { others[at] }).sum();
+            let mut room = fit.saturating_sub(taken);
+            for at in (0..others.len()).filter(|at| is_title(*at)) {
+                // The last column gets what titles leave, and they leave it a third.
+                others[at] = usize::min(
+                    others[at],
+                    room.saturating_sub(usize::min(*last, (room / 3).max(LAST_MIN))).max(LAST_MIN),
+                );
+                room = room.saturating_sub(others[at]);
+            }
+            *last = usize::min(*last, room.max(LAST_MIN));
         }
         let heads = self.columns.map(|column| Cell::styled(Style::Faint, column.head));
         std::iter::once(&heads).chain(&self.rows).map(|row| self.line(output, row, &widths)).collect()
@@ -96,7 +113,11 @@ impl<const N: usize> Table<N> {
                 continue;
             }
             let is_last = at + 1 == N;
-            let text = if is_last { one_line_end(&cell.text, *width) } else { cell.text.clone() };
+            let text = match (is_last, self.columns[at].is_title) {
+                (true, _) => one_line_end(&cell.text, *width),
+                (_, true) => one_line(&cell.text, *width),
+                _ => cell.text.clone(),
+            };
             let room = " ".repeat(width.saturating_sub(columns(&text)));
             let shown = cell.style.map_or_else(|| text.clone(), |style| output.styled(style, &text));
             match (self.columns[at].right, is_last) {
@@ -132,6 +153,18 @@ mod tests {
     fn columns_stand_under_each_other_and_the_last_gives_way() {
         check(None, &["name     n  place", "日本     7  /srv/projects/ledger-api", "a\u{fffd}b   1234  /x"]);
         check(Some(30), &["name     n  place", "日本     7  …ojects/ledger-api", "a\u{fffd}b   1234  /x"]);
+        let mut titled = Table::new([Column::title("title"), Column::number("n"), Column::words("place")]);
+        titled.row([Cell::new("Rotate the refresh token"), Cell::new("7"), Cell::new("/srv/projects/ledger-api")]);
+        titled.row([Cell::new(""), Cell::new("8"), Cell::new("/x")]);
+        let lines = titled.lines(&Output::plain(Some(40)));
+        assert_eq!(
+            lines,
+            [
+                "title                    n  place",
+                "Rotate the refresh tok…  7  …/ledger-api",
+                "                         8  /x"
+            ]
+        );
         check(Some(200), &["name     n  place", "日本     7  /srv/projects/ledger-api", "a\u{fffd}b   1234  /x"]);
     }
 }

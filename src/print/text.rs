@@ -35,6 +35,47 @@ pub fn one_line_end(text: &str, width: usize) -> String {
     cut_end(backwards, width).chars().rev().collect()
 }
 
+/// A line in lines of a width, broken at words; what continues it is indented. Style codes take no room.
+pub fn wrapped(line: &str, width: usize, indent: usize) -> Vec<String> {
+    let (width, line) = (width.max(1), line.trim_end());
+    let indent = if indent < width { indent } else { 0 };
+    let mut lines = Vec::new();
+    let (mut current, mut used) = (String::new(), 0);
+    let mut has_text = false;
+    for word in line.split_inclusive(' ') {
+        let room = visible(word.trim_end_matches(' '));
+        if has_text && used + room > width {
+            current.truncate(current.trim_end().len());
+            lines.push(std::mem::replace(&mut current, " ".repeat(indent)));
+            (used, has_text) = (indent, false);
+        }
+        let is_broken = used + room > width;
+        let mut is_code = false;
+        for c in word.chars() {
+            is_code |= c == '\u{1b}';
+            let columns = if is_code { 0 } else { c.width().unwrap_or(0) };
+            // A word longer than a line is broken anywhere.
+            if is_broken && c != ' ' && columns > 0 && used + columns > width && used > indent {
+                lines.push(std::mem::replace(&mut current, " ".repeat(indent)));
+                used = indent;
+            }
+            current.push(c);
+            used += columns;
+            has_text |= columns > 0 && c != ' ';
+            is_code &= c != 'm';
+        }
+    }
+    lines.push(current.trim_end().to_owned());
+    lines
+}
+
+/// Columns of a text with style codes.
+fn visible(text: &str) -> usize {
+    let mut pieces = text.split("\u{1b}[");
+    let first = columns(pieces.next().unwrap_or_default());
+    first + pieces.map(|piece| columns(piece.split_once('m').map_or(piece, |(_, rest)| rest))).sum::<usize>()
+}
+
 /// Formats a count: `1 event`, `2 events`.
 pub fn counted(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
@@ -119,6 +160,24 @@ mod tests {
             let line = one_line(text, width);
             assert_eq!(line, expected, "{text:?} in {width}");
             assert!(columns(&line) <= width, "{line:?} is wider than {width}");
+        }
+    }
+
+    #[test]
+    fn lines_break_at_words_and_styles_take_no_room() {
+        for (line, width, indent, expected) in [
+            ("one two three", 7, 0, &["one two", "three"][..]),
+            ("- one two three", 8, 2, &["- one", "  two", "  three"]),
+            ("    a bb ccc", 8, 4, &["    a bb", "    ccc"]),
+            ("abcdefgh", 3, 0, &["abc", "def", "gh"]),
+            ("a bcdefgh", 4, 1, &["a", " bcd", " efg", " h"]),
+            ("日本語の題", 4, 0, &["日本", "語の", "題"]),
+            ("\u{1b}[1mone\u{1b}[0m two", 7, 0, &["\u{1b}[1mone\u{1b}[0m two"]),
+            ("\u{1b}[1mone\u{1b}[0m two", 6, 2, &["\u{1b}[1mone\u{1b}[0m", "  two"]),
+            ("", 4, 2, &[""]),
+            ("xy", 0, 9, &["x", "y"]),
+        ] {
+            assert_eq!(wrapped(line, width, indent), expected, "{line:?} in {width}");
         }
     }
 

@@ -18,6 +18,7 @@ mod agent;
 mod agents;
 mod aider;
 mod bench;
+mod browse;
 mod changing_transcripts;
 mod clones;
 mod closing;

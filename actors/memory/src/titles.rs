@@ -101,6 +101,18 @@ fn push<T>(list: &mut VecDeque<T>, entry: Option<T>, most: usize) {
 type Naming<'a> = (i64, &'a str, u32, DocAddress);
 
 impl Searcher {
+    /// The title under which a session is indexed; `None` if it is not indexed or has none.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn indexed_title(&self, session: &SessionId) -> Result<Option<String>, Error> {
+        let snapshot = self.snapshot();
+        let Some(address) = snapshot.session(session.as_str())? else { return Ok(None) };
+        let document: TantivyDocument = snapshot.searcher.doc(address)?;
+        Ok(Some(text(&document, snapshot.fields.title).to_owned()).filter(|title| !title.is_empty()))
+    }
+
     /// The title that another session's transcript gives to a session without its own: at most 120 characters on one
     /// line. Titles from hidden sessions do not count. Only indexed sessions are known. Looks up every record of the
     /// session if any session gives titles at all.

@@ -142,7 +142,9 @@ async fn dispatch(
     match name {
         method::SEARCH => result(&search::search(params(raw)?, parts.questions(), &parts.enricher, client).await?),
         method::SESSIONS => {
-            result(&sessions::sessions(&params(raw)?, parts.discovery(), &parts.rows(), &parts.progress).await?)
+            let (searcher, now) = (parts.indexer.searcher().ok(), parts.clock.now());
+            let (discovery, rows) = (parts.discovery(), parts.rows());
+            result(&sessions::sessions(&params(raw)?, discovery, &rows, &parts.progress, searcher, now).await?)
         }
         method::SHORT_IDS => result(&short_ids::short_ids(params(raw)?, &parts.catalog.table.now())),
         method::SHOW => result(&show::show(&params(raw)?, parts.resolver(), parts.rows(), &parts.indexer).await?),

@@ -24,17 +24,23 @@ pub struct SessionRows {
 
 impl SessionRows {
     /// The wanted sessions, last activity first. Sessions without messages come last, so that a transcript of snapshots
-    /// does not hide current work. Leaves out excluded projects, and sessions known from hooks only. Blocks for reads
-    /// of notes.
-    pub(crate) fn list(&self, table: &SessionTable, wanted: impl Fn(&State) -> bool) -> impl Iterator<Item = Row> {
+    /// does not hide current work. Leaves out excluded projects, sessions known from hooks only, and the first `skip`.
+    /// Blocks for reads of notes.
+    pub(crate) fn list(
+        &self,
+        table: &SessionTable,
+        skip: usize,
+        wanted: impl Fn(&SessionId, &State) -> bool,
+    ) -> impl Iterator<Item = Row> {
         let settings = self.conversations.catalog().settings.now();
-        let shown = |state: &State| !state.is_unseen() && wanted(state) && !settings.excludes(state);
-        let mut rows: Vec<_> = table.iter().filter(|(_, row)| shown(&row.state)).collect();
+        let shown =
+            |id: &SessionId, state: &State| !state.is_unseen() && wanted(id, state) && !settings.excludes(state);
+        let mut rows: Vec<_> = table.iter().filter(|(id, row)| shown(id, &row.state)).collect();
         rows.sort_by_cached_key(|(id, row)| {
             let state = &row.state;
             (state.counts.messages == 0, Reverse(state.last_activity()), (*id).clone())
         });
-        rows.into_iter().map(|(id, row)| self.row(id, &row.state))
+        rows.into_iter().skip(skip).map(|(id, row)| self.row(id, &row.state))
     }
 
     /// The row of one session. Blocks for the read of a note.
@@ -50,6 +56,7 @@ impl SessionRows {
         let note = state.close_note.and_then(|hash| self.conversations.chunks().note(id, &hash).ok());
         Row {
             session_id: id.to_string(),
+            title: None,
             file_path: state.transcript.as_ref().map(|transcript| redact_plain(&transcript.path)),
             project: state.place.as_ref().map(|place| redact_plain(&place.project)),
             directory: state.place.as_ref().map(|place| redact_plain(&place.cwd)),

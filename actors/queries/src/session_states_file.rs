@@ -92,7 +92,7 @@ impl SessionStatesFile {
             version: VERSION,
             written_at: self.clock.now().to_string(),
             position: table.position().0,
-            sessions: Cell::new(Some(self.rows.list(&table, |state| !state.is_subagent()))),
+            sessions: Cell::new(Some(self.rows.list(&table, 0, |_, state| !state.is_subagent()))),
         };
         durable::write_file_with(&self.path, |file| {
             serde_json::to_writer_pretty(&mut *file, &export)?;

@@ -15,7 +15,7 @@ use baton_store::model_answer::{current_answer, read_answer};
 use crate::catalog::Catalog;
 use crate::correction;
 use crate::digests::{Digests, MadeOf};
-pub use crate::titles::given_title;
+pub use crate::titles::{given_title, title};
 
 /// The operations of the indexer that the views need.
 pub trait Index: Send + Sync {

@@ -15,3 +15,12 @@ pub fn given_title(searcher: &Searcher, table: &SessionTable, settings: &Setting
     let found = searcher.title_of(id, &hidden);
     found.inspect_err(|error| tracing::debug!(session = %id, %error, "no title looked up")).ok().flatten()
 }
+
+/// The title of a session: given by another one, or its own. Blocks for reads of the index; a failed read is logged and
+/// gives `None`.
+pub fn title(searcher: &Searcher, table: &SessionTable, settings: &Settings, id: &SessionId) -> Option<String> {
+    given_title(searcher, table, settings, id).or_else(|| {
+        let found = searcher.indexed_title(id);
+        found.inspect_err(|error| tracing::debug!(session = %id, %error, "no title looked up")).ok().flatten()
+    })
+}

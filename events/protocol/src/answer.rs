@@ -137,6 +137,9 @@ pub struct Row {
     pub session_id: String,
     /// Its transcript.
     pub file_path: Option<String>,
+    /// Its title. Only in lists of sessions, and absent if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The project's directory.
     pub project: Option<String>,
     /// The working directory in which it began.

@@ -248,6 +248,11 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// True if nothing is known of the caller.
+    fn is_nobody(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// The person's time zone; UTC if none is given or it cannot be read.
     pub fn zone(&self) -> Zone {
         self.zone.as_deref().and_then(Zone::parse).unwrap_or(Zone::UTC)
@@ -274,6 +279,24 @@ pub struct SessionsParams {
     /// True to include subagents' sessions.
     #[serde(default)]
     pub subagents: bool,
+    /// Only sessions active at or after this time: a date, or `7d`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Only these sessions; empty for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ids: Vec<String>,
+    /// Most sessions; absent for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// How many of the first sessions are left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub skip: u32,
+    /// True to answer at once from what is stored, without looking for new transcripts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stored: bool,
+    /// The caller. Its time zone decides what a date means.
+    #[serde(default, skip_serializing_if = "Caller::is_nobody")]
+    pub caller: Caller,
 }
 
 /// Arguments of `close`.

@@ -51,6 +51,9 @@ pub struct TimelineParams {
     /// Only sessions active at or after this time: a date, or `7d`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
+    /// Only sessions that were last active before this time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
     /// Only sessions of this agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
@@ -70,6 +73,7 @@ impl Default for TimelineParams {
         Self {
             project: None,
             since: None,
+            until: None,
             agent: None,
             limit: 20,
             wait: false,

@@ -22,6 +22,10 @@ pub struct SearchParams {
     /// True to wait until all history is read.
     #[serde(default)]
     pub wait: bool,
+    /// True to answer at once from what is indexed: nothing is read first, no model is asked, nothing is recorded. For
+    /// questions that are still being typed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stored: bool,
     /// The caller.
     #[serde(default)]
     pub caller: Caller,

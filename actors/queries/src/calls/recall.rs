@@ -19,7 +19,7 @@ use baton_protocol::{Failure, RecallParams, answer, code};
 use baton_redaction::redact;
 
 use self::sessions::{RelevantSessions, Session};
-use super::search::{QuestionReader, Scope, SearchRequest, find};
+use super::search::{Effort, QuestionReader, Scope, SearchRequest, find};
 use super::vault::{RecallRecorder, Recalled};
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
@@ -73,7 +73,7 @@ pub(crate) async fn recall(
         return Err(failure(code::INVALID_PARAMS, "the question is empty; say what you want to know").into());
     }
     let project = asked.project.as_deref();
-    let prepared = questions.prepare(client, &asked.query, project, &asked.caller, asked.wait).await?;
+    let prepared = questions.prepare(client, &asked.query, project, &asked.caller, Effort::waiting(asked.wait)).await?;
     let (table, settings) = questions.memory.catalog().now();
     let recall = Recall {
         project: prepared.project,

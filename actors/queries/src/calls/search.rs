@@ -19,7 +19,7 @@ use crate::lazy::{FreshMemory, FreshSearcher};
 use crate::{answers, family, lazy, resolve, transcript_peek};
 use baton_base::limits;
 use baton_base::transcript_file::TranscriptHeads;
-use baton_tracking::embedding::Embedder;
+use baton_tracking::embedding::{Embedder, Meant};
 use baton_tracking::enricher::Enricher;
 use baton_tracking::transcript_roots::Roots;
 
@@ -48,6 +48,24 @@ pub(super) struct PreparedQuestion {
     pub(super) now: Timestamp,
 }
 
+/// What is read before an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// Nothing: the answer is what is indexed.
+    Stored,
+    /// What is new.
+    New,
+    /// All history.
+    All,
+}
+
+impl Effort {
+    /// The effort of a question that may wait for all history.
+    pub(super) fn waiting(wait: bool) -> Self {
+        if wait { Self::All } else { Self::New }
+    }
+}
+
 /// Prepares questions in words.
 #[derive(Clone, Copy)]
 pub(crate) struct QuestionReader<'a> {
@@ -64,7 +82,7 @@ impl QuestionReader<'_> {
         query: &str,
         project: Option<&str>,
         caller: &Caller,
-        wait: bool,
+        effort: Effort,
     ) -> Result<PreparedQuestion, QueryError> {
         let resolved = || {
             let (table, settings) = self.memory.catalog().now();
@@ -77,12 +95,17 @@ impl QuestionReader<'_> {
             Some(id) if self.is_compacted(id).await => None,
             asking => asking.as_ref(),
         };
-        let ask = lazy::Request { project: known.as_deref(), all: wait, asking: left_out };
+        let ask = lazy::Request { project: known.as_deref(), all: effort == Effort::All, asking: left_out };
         let now = self.memory.coverage.clock.now();
         let question = query::parse(query, AskedAt { now, zone: caller.zone() });
-        // Both run at once.
-        let (ready, meant) = tokio::join!(self.memory.searcher(client, ask), self.embedder.meaning(&question));
-        let FreshSearcher { searcher, freshness } = ready?;
+        let (FreshSearcher { searcher, freshness }, meant) = match effort {
+            Effort::Stored => (self.memory.stored_searcher()?, Meant::default()),
+            Effort::New | Effort::All => {
+                // Both run at once.
+                let (ready, meant) = tokio::join!(self.memory.searcher(client, ask), self.embedder.meaning(&question));
+                (ready?, meant)
+            }
+        };
         let freshness = answer::Freshness { vectors: meant.told, ..freshness };
         let project = resolved().transpose()?;
         Ok(PreparedQuestion { searcher, freshness, question, meaning: meant.meaning, project, asking, now })
@@ -116,7 +139,8 @@ pub(crate) async fn search(
         return Err(failure(code::INVALID_PARAMS, "the query is empty; say what to look for").into());
     }
     let project = asked.project.as_deref();
-    let prepared = questions.prepare(client, &asked.query, project, &asked.caller, asked.wait).await?;
+    let effort = if asked.stored { Effort::Stored } else { Effort::waiting(asked.wait) };
+    let prepared = questions.prepare(client, &asked.query, project, &asked.caller, effort).await?;
     let (searcher, freshness) = (prepared.searcher, prepared.freshness);
     let (table, settings) = questions.memory.catalog().now();
     let wanted = SearchRequest {
@@ -134,7 +158,9 @@ pub(crate) async fn search(
     };
     let found = baton_base::task::spawn_blocking(move || find(&wanted, &table, &settings, &searcher));
     let SearchHits { hits, notes, .. } = found.await.map_err(|error| internal("the search broke", error))??;
-    enricher.hit(hits.iter().filter_map(|hit| SessionId::new(&hit.session_id)));
+    if effort != Effort::Stored {
+        enricher.hit(hits.iter().filter_map(|hit| SessionId::new(&hit.session_id)));
+    }
     Ok(answer::Search { hits, freshness, notes })
 }
 

@@ -1,11 +1,19 @@
 //! `sessions`: the session table.
 
+use std::collections::BTreeSet;
+
+use baton_ask::query::AskedAt;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_memory::Searcher;
+use baton_views::conversation::title;
 use baton_views::visibility;
 
 use baton_events::session::{Phase, State};
 use baton_protocol::{SessionsParams, answer, code};
 
+use super::timeline::moment;
 use super::{QueryError, internal};
+use crate::answers::redact_plain;
 use crate::client::failure;
 use crate::discovery::Discovery;
 use crate::listing::SessionRows;
@@ -33,6 +41,8 @@ pub(crate) async fn sessions(
     discovery: Discovery<'_>,
     rows: &SessionRows,
     progress: &watch::Receiver<Progress>,
+    searcher: Option<Searcher>,
+    now: Timestamp,
 ) -> Result<answer::Sessions, QueryError> {
     if let Some(state) = &asked.state
         && !STATES.contains(&state.as_str())
@@ -40,7 +50,10 @@ pub(crate) async fn sessions(
         let known = STATES.join(", ");
         return Err(failure(code::INVALID_PARAMS, format!("no state {state:?}; there are {known}")).into());
     }
-    let unread = if discovery.check_transcripts().await { discovery.count_unread(progress).await } else { 0 };
+    let since =
+        asked.since.as_deref().map(|text| moment(text, AskedAt { now, zone: asked.caller.zone() })).transpose()?;
+    let unread =
+        if !asked.stored && discovery.check_transcripts().await { discovery.count_unread(progress).await } else { 0 };
     let (table, settings) = discovery.catalog.now();
     let project =
         asked.project.as_deref().map(|name| resolve::project_or_forgotten(&table, &settings, name)).transpose()?;
@@ -50,13 +63,22 @@ pub(crate) async fn sessions(
     let (rows, asked) = (rows.clone(), asked.clone());
     // The rows read notes from files.
     let listing = baton_base::task::spawn_blocking(move || {
-        let wanted = |state: &State| {
-            (asked.subagents || !state.is_subagent())
+        let ids: BTreeSet<&str> = asked.ids.iter().map(String::as_str).collect();
+        let wanted = |id: &SessionId, state: &State| {
+            (ids.is_empty() || ids.contains(id.as_str()))
+                && since.is_none_or(|since| state.last_activity() >= since)
+                && (asked.subagents || !state.is_subagent())
                 && asked.state.as_deref().is_none_or(|name| is_so(state, name))
                 && visibility::is_by(state, asked.agent)
                 && project.as_deref().is_none_or(|project| visibility::is_in(state, project))
         };
-        rows.list(&table, wanted).collect()
+        let limit = asked.limit.map_or(usize::MAX, |limit| limit as usize);
+        let titled = |row: answer::Row| {
+            let id = SessionId::new(&row.session_id);
+            let title = searcher.as_ref().zip(id).and_then(|(searcher, id)| title(searcher, &table, &settings, &id));
+            answer::Row { title: title.as_deref().map(redact_plain), ..row }
+        };
+        rows.list(&table, asked.skip as usize, wanted).take(limit).map(titled).collect()
     });
     let sessions = listing.await.map_err(|error| internal("reading the table broke", error))?;
     Ok(answer::Sessions { sessions, reading })

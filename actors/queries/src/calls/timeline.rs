@@ -34,12 +34,14 @@ pub(crate) async fn timeline(
     client: &ClientRef,
 ) -> Result<answer::Timeline, QueryError> {
     let agent = asked.agent.map(|agent| agent.as_str().to_owned());
-    let texts = [&asked.project, &asked.since, &agent].map(|text| text.iter().cloned().collect::<Vec<_>>());
-    let question = page::Question::new(method::TIMELINE, &[&texts[0], &texts[1], &texts[2]]);
+    let texts =
+        [&asked.project, &asked.since, &asked.until, &agent].map(|text| text.iter().cloned().collect::<Vec<_>>());
+    let question = page::Question::new(method::TIMELINE, &[&texts[0], &texts[1], &texts[2], &texts[3]]);
     let behind = asked.cursor.as_deref().map(|cursor| key(&question, cursor)).transpose()?;
     let zone = asked.caller.zone();
     let now = AskedAt { now: memory.coverage.clock.now(), zone };
-    let since = asked.since.as_deref().map(|text| since(text, now)).transpose()?;
+    let until = asked.until.as_deref().map(|text| moment(text, now)).transpose()?;
+    let since = asked.since.as_deref().map(|text| moment(text, now)).transpose()?;
     let project = || {
         let (table, settings) = memory.catalog().now();
         asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
@@ -60,6 +62,7 @@ pub(crate) async fn timeline(
                     && row.state.counts.messages > 0
                     && visibility::is_by(&row.state, asked.agent)
                     && since.is_none_or(|since| row.state.last_activity() >= since)
+                    && until.is_none_or(|until| row.state.last_activity() < until)
                     && !graph::hidden(&table, &settings, &groups, id.as_str())
             })
             .map(|(id, row)| ((Reverse(row.state.last_activity().0), id.clone()), row.clone()))
@@ -84,7 +87,8 @@ pub(crate) async fn timeline(
     read.await.map_err(|error| internal("reading the sessions broke", error))?.ok_or(QueryError::ClientGone)
 }
 
-fn since(text: &str, now: AskedAt) -> Result<Timestamp, Failure> {
+/// The time that a text names.
+pub(super) fn moment(text: &str, now: AskedAt) -> Result<Timestamp, Failure> {
     parse_moment(text, now).ok_or_else(|| {
         let shown: String = text.chars().take(60).collect();
         failure(

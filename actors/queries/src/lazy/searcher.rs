@@ -29,6 +29,14 @@ pub(crate) struct FreshSearcher {
 }
 
 impl FreshMemory<'_> {
+    /// The memory as it is.
+    pub(crate) fn stored_searcher(&self) -> Result<FreshSearcher, QueryError> {
+        let searcher = self.coverage.indexer.searcher().map_err(|_| memory_unavailable(self.coverage.indexer))?;
+        let searcher = searcher.without_facts(self.catalog().table.now().deleted_facts());
+        let position = self.coverage.indexer.covered().whole.0;
+        Ok(FreshSearcher { searcher, freshness: answer::Freshness { position, ..answer::Freshness::default() } })
+    }
+
     /// Runs the lazy step and what follows it before any kind of search. With `all`, all history is read first.
     pub(crate) async fn searcher(&self, client: &ClientRef, ask: Request<'_>) -> Result<FreshSearcher, QueryError> {
         if ask.all {

@@ -138,6 +138,7 @@ pub(super) const TOOLS: &[Tool] = &[
         arguments: &[
             argument("project", Kind::Text, PROJECT),
             argument("since", Kind::Text, "A date such as 2026-03-14 or 2026-03, or 7d, or yesterday."),
+            argument("until", Kind::Text, "Likewise: last active before it."),
             AGENT,
             argument("limit", Kind::Count { default: 20, least: 1, most: 100 }, "How many sessions."),
             CURSOR,

@@ -16,7 +16,7 @@ fn the_tools_are_those_of_the_contract() {
         get_episodes | group_ids/group_id episode_uuids max_episodes/last_n=10 budget_tokens wait=false cursor\n\
         get_passage | session_id! line=1 context=20 budget_tokens=1200\n\
         get_handoff | project\n\
-        timeline | project since agent limit=20 cursor\n\
+        timeline | project since until agent limit=20 cursor\n\
         fix | error! project\n\
         how | command! project\n\
         blame | path! project\n\

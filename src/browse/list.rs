@@ -1,0 +1,191 @@
+//! The list of sessions: what is asked for, what is shown, and which one is selected.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use super::found::{Entry, Page, Wanted};
+use super::query_line::QueryLine;
+use crate::print::Marks;
+
+/// Quiet after which a question is asked with everything that is new.
+const QUIET: Duration = Duration::from_millis(150);
+/// Pause after which it is asked again while history is still being read.
+const AGAIN: Duration = Duration::from_secs(1);
+/// Lines of an entry on the screen.
+pub(super) const ENTRY_LINES: usize = 2;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct List {
+    /// What is typed.
+    pub(super) query: QueryLine,
+    /// The filters; the query in it is as of the last question.
+    pub(super) wanted: Wanted,
+    pub(super) entries: Vec<Entry>,
+    pub(super) selected: usize,
+    /// Index of the first entry on the screen.
+    pub(super) top: usize,
+    /// The words that are marked.
+    pub(super) marks: Marks,
+    /// Number of the current question.
+    pub(super) number: u64,
+    /// Remarks on the answer.
+    pub(super) notes: Vec<String>,
+    /// True once something has answered the current question.
+    pub(super) is_answered: bool,
+    /// True once the answer has everything that is new.
+    pub(super) is_fresh: bool,
+    has_more: bool,
+    is_fetching_more: bool,
+    fresh_due: Option<Instant>,
+}
+
+impl List {
+    /// An empty list with a query.
+    pub(super) fn new(query: &str) -> Self {
+        Self { query: QueryLine::new(query), ..Self::default() }
+    }
+
+    /// Begins a new question with what is typed.
+    pub(super) fn ask_anew(&mut self, now: Instant) {
+        self.wanted.query = self.query.text();
+        self.number += 1;
+        (self.is_answered, self.is_fresh, self.is_fetching_more) = (false, false, false);
+        self.fresh_due = Some(now + QUIET);
+    }
+
+    /// When the question is to be asked with everything that is new.
+    pub(super) fn fresh_due(&self) -> Option<Instant> {
+        self.fresh_due
+    }
+
+    /// True if it is time to ask with everything that is new; then it is no more.
+    pub(super) fn take_due(&mut self, now: Instant) -> bool {
+        self.fresh_due.take_if(|due| *due <= now).is_some()
+    }
+
+    /// Takes the answer to the question `number`, unless it is an old one.
+    pub(super) fn take(&mut self, number: u64, skip: u32, is_stored: bool, page: Page) {
+        if number != self.number || is_stored && self.is_fresh {
+            return;
+        }
+        if skip > 0 {
+            self.is_fetching_more = false;
+            self.has_more = page.has_more;
+            let known = |entry: &Entry| self.entries.iter().any(|one| one.row.session_id == entry.row.session_id);
+            let new: Vec<Entry> = page.entries.into_iter().filter(|entry| !known(entry)).collect();
+            self.has_more &= !new.is_empty();
+            self.entries.extend(new);
+            return;
+        }
+        // The same session stays selected if the question is the same.
+        let selected = self.selected_entry().map(|entry| entry.row.session_id.clone()).filter(|_| self.is_answered);
+        let is_first = self.selected == 0;
+        let count = page.entries.len();
+        let before = std::mem::replace(&mut self.entries, page.entries);
+        if self.is_answered && page.has_more {
+            // Further pages that were fetched already.
+            let ids: BTreeSet<String> = self.entries.iter().map(|entry| entry.row.session_id.clone()).collect();
+            self.entries.extend(before.into_iter().filter(|entry| !ids.contains(&entry.row.session_id)));
+        }
+        // Whether there are more than those, the last page has told.
+        self.has_more = if self.entries.len() > count { self.has_more } else { page.has_more };
+        self.notes = page.notes;
+        let at = selected.filter(|_| !is_first);
+        let at = at.and_then(|id| self.entries.iter().position(|entry| entry.row.session_id == id));
+        self.selected = at.unwrap_or(0);
+        self.top = self.top.min(self.selected);
+        self.marks = Marks::of_query(&self.wanted.query);
+        self.is_answered = true;
+        self.is_fresh |= !is_stored;
+        if !is_stored && page.is_partial {
+            self.fresh_due = Some(Instant::now() + AGAIN);
+        }
+    }
+
+    /// The number of entries after which a further page is to be fetched now, if any.
+    pub(super) fn wanted_page(&mut self, rows: usize) -> Option<u32> {
+        let is_wanted = self.has_more && !self.is_fetching_more && self.selected + rows * 2 >= self.entries.len();
+        self.is_fetching_more |= is_wanted;
+        is_wanted.then(|| u32::try_from(self.entries.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Ends the fetch of a page that failed.
+    pub(super) fn give_up_page(&mut self) {
+        (self.has_more, self.is_fetching_more) = (false, false);
+    }
+
+    /// The selected session.
+    pub(super) fn selected_entry(&self) -> Option<&Entry> {
+        self.entries.get(self.selected)
+    }
+
+    /// Selects another one.
+    pub(super) fn select(&mut self, index: usize) {
+        self.selected = index.min(self.entries.len().saturating_sub(1));
+    }
+
+    /// The entries on a screen with room for `rows` of them, with the index of the first.
+    pub(super) fn visible(&mut self, rows: usize) -> (usize, &[Entry]) {
+        let rows = rows.max(1);
+        self.top = self.top.clamp((self.selected + 1).saturating_sub(rows), self.selected);
+        (self.top, &self.entries[self.top.min(self.entries.len())..usize::min(self.top + rows, self.entries.len())])
+    }
+
+    /// How many sessions there are, as far as known.
+    pub(super) fn count(&self) -> String {
+        let more = if self.has_more { "+" } else { "" };
+        let plural = if self.entries.len() == 1 && !self.has_more { "" } else { "s" };
+        format!("{}{more} session{plural}", self.entries.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_protocol::answer::Row;
+
+    fn page(ids: &[&str], has_more: bool) -> Page {
+        let entry =
+            |id: &&str| Entry { row: Row { session_id: (*id).to_owned(), ..Row::default() }, places: Vec::new() };
+        Page { entries: ids.iter().map(entry).collect(), has_more, ..Page::default() }
+    }
+
+    #[test]
+    fn old_answers_are_dropped_and_the_selection_stays() {
+        let (mut list, now) = (List::default(), Instant::now());
+        list.ask_anew(now);
+        assert!(!list.take_due(now) && list.take_due(now + QUIET) && !list.take_due(now + QUIET));
+        list.take(1, 0, true, page(&["a", "b"], false));
+        list.select(1);
+        list.take(1, 0, false, page(&["c", "a", "b"], false));
+        assert_eq!(list.selected, 2, "b stays selected");
+        list.take(1, 0, true, page(&["x"], false));
+        assert_eq!(list.entries.len(), 3, "what is stored comes too late");
+        list.ask_anew(now);
+        list.take(1, 0, false, page(&["x"], false));
+        assert_eq!(list.entries.len(), 3, "that was another question");
+        list.take(2, 0, true, page(&["d", "b"], false));
+        assert_eq!(list.selected, 0, "another question, another list");
+    }
+
+    #[test]
+    fn pages_follow_while_there_are_more() {
+        let mut list = List::default();
+        list.ask_anew(Instant::now());
+        list.take(1, 0, true, page(&["a", "b", "c"], true));
+        assert_eq!((list.wanted_page(1), list.count().as_str()), (None, "3+ sessions"));
+        list.select(9);
+        assert_eq!((list.wanted_page(1), list.wanted_page(1)), (Some(3), None));
+        list.take(1, 3, true, page(&["c", "d"], true));
+        assert_eq!((list.entries.len(), list.wanted_page(9)), (4, Some(4)));
+        list.take(1, 4, true, page(&["d"], true));
+        assert_eq!((list.count().as_str(), list.wanted_page(9)), ("4 sessions", None));
+        list.select(3);
+        let (first, seen) = list.visible(2);
+        assert_eq!((first, seen.len()), (2, 2));
+        list.take(1, 0, false, page(&["e", "a"], true));
+        assert_eq!((list.entries.len(), list.selected), (5, 4), "what was fetched stays, and so does the selection");
+        assert_eq!(list.count(), "5 sessions");
+    }
+}
