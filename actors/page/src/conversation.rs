@@ -125,7 +125,7 @@ fn is_change(name: &str) -> bool {
 fn change(tool: &ToolUse) -> Markup {
     let text = |name: &str| tool.input.get(name).and_then(Value::as_str);
     let (removed, added) = (text("old_string"), text("new_string").or_else(|| text("content")));
-    let numbered = |text: Option<&str>| text.map(|text| first_lines(text)).unwrap_or_default();
+    let numbered = |text: Option<&str>| text.map(first_lines).unwrap_or_default();
     html! {
         @if let Some(patch) = text("patch") {
             pre.diff { @for line in first_lines(patch).lines() {
