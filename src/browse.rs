@@ -29,7 +29,7 @@ mod theme;
 
 use std::io;
 use std::process::ExitCode;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver};
 use std::time::Instant;
 
 use self::app::{App, Event, Wish};
@@ -101,10 +101,7 @@ pub(crate) fn run(environment: &Environment, query: &str, about: &str) -> Result
 /// The next event; `None` if the browser is due first.
 fn next(events: &Receiver<Event>, due: Option<Instant>) -> Option<Event> {
     let Some(due) = due else { return events.recv().ok() };
-    match events.recv_timeout(due.saturating_duration_since(Instant::now())) {
-        Ok(event) => Some(event),
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-    }
+    events.recv_timeout(due.saturating_duration_since(Instant::now())).ok()
 }
 
 fn draw(app: &mut App, taken: &mut Taken) -> io::Result<()> {

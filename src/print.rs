@@ -108,7 +108,8 @@ impl Output {
     pub fn hanging(&self, indent: usize, text: &str) {
         match self.fit {
             Some(fit) => {
-                text::wrapped(&text::harmless(text, self.colours), fit, indent).iter().for_each(|line| self.data(line))
+                let lines = text::wrapped(&text::harmless(text, self.colours), fit, indent);
+                lines.iter().for_each(|line| self.data(line));
             }
             None => self.line(text),
         }

@@ -30,7 +30,13 @@ const HISTORY_PARTS: usize = 20;
 /// What reaches the browser.
 pub(super) enum Event {
     Happened(Happened),
-    Answered(Answer),
+    Answered(Box<Answer>),
+}
+
+impl Event {
+    fn answered(answer: Answer) -> Self {
+        Self::Answered(Box::new(answer))
+    }
 }
 
 /// An answer of the daemon.
@@ -160,7 +166,7 @@ impl App {
         let lane = if is_stored { &self.lanes.stored } else { &self.lanes.fresh };
         lane.ask(&self.to, move |asking, tell| {
             let page = wanted.ask(asking, skip, is_stored);
-            tell(Event::Answered(Answer::Listed { number, skip, is_stored, page }));
+            tell(Event::answered(Answer::Listed { number, skip, is_stored, page }));
         });
     }
 
@@ -186,13 +192,13 @@ impl App {
                     return;
                 }
                 let shown = asking.call(method::SHOW, &ShowParams { session: session.clone() });
-                tell(Event::Answered(Answer::Shown(session, Box::new(shown))));
+                tell(Event::answered(Answer::Shown(session, Box::new(shown))));
             }
         });
     }
 
     pub(super) fn act(&mut self, ask: impl FnOnce(&mut Asking<'_>) -> Answer + Send + 'static) {
-        self.lanes.acts.ask(&self.to, |asking, tell| tell(Event::Answered(ask(asking))));
+        self.lanes.acts.ask(&self.to, |asking, tell| tell(Event::answered(ask(asking))));
     }
 
     /// Fetches what the screen needs by now.
@@ -206,13 +212,13 @@ impl App {
         if let Some(fetch) = open.wanted_fetch() {
             let id = id.clone();
             self.lanes.messages.ask(&self.to, move |asking, tell| {
-                tell(Event::Answered(Answer::Fetched(number, fetch, fetch.ask(asking, &id))));
+                tell(Event::answered(Answer::Fetched(number, fetch, fetch.ask(asking, &id))));
             });
         }
         if let Some(needle) = open.wanted_survey() {
             self.lanes.survey.ask(&self.to, move |asking, tell| {
                 if let Some(survey) = Survey::ask(asking, &id, &needle) {
-                    tell(Event::Answered(Answer::Surveyed(number, needle, survey)));
+                    tell(Event::answered(Answer::Surveyed(number, needle, survey)));
                 }
             });
         }

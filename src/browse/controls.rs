@@ -27,7 +27,7 @@ impl App {
             Event::Happened(Happened::Continued) => self.wish = Some(Wish::DrawAnew),
             Event::Happened(Happened::Ended(signal)) => self.wish = Some(Wish::Leave(Some(signal))),
             Event::Happened(Happened::Gone) => self.wish = Some(Wish::Leave(None)),
-            Event::Answered(answer) => self.answer(answer),
+            Event::Answered(answer) => self.answer(*answer),
         }
         self.fetch();
     }

@@ -92,20 +92,20 @@ fn an_address_works_once_and_only_for_the_browser_that_used_it() {
     let other_host = format!("localhost:{}", address.port);
     let origin = format!("http://{}", address.host);
     let other_port = format!("http://{}", address.host.replace(&format!(":{}", address.port), ":1"));
-    let refused: &[(&str, u16, &[(&str, &str)])] = &[
-        ("no cookie", 403, &[host]),
-        ("a wrong cookie", 403, &[host, ("Cookie", "baton=0")]),
-        ("no host", 403, &[own]),
-        ("another name of this machine", 403, &[("Host", &other_host), own]),
-        ("two hosts", 403, &[host, ("Host", &other_host), own]),
-        ("another origin", 403, &[host, own, ("Origin", "http://example.com")]),
-        ("another port of the same host", 403, &[host, own, ("Origin", &other_port)]),
-        ("another site", 403, &[host, own, ("Sec-Fetch-Site", "cross-site")]),
-        ("another port, as browsers tell it", 403, &[host, own, ("Sec-Fetch-Site", "same-site")]),
+    let refused: [(&str, &[(&str, &str)]); 9] = [
+        ("no cookie", &[host]),
+        ("a wrong cookie", &[host, ("Cookie", "baton=0")]),
+        ("no host", &[own]),
+        ("another name of this machine", &[("Host", &other_host), own]),
+        ("two hosts", &[host, ("Host", &other_host), own]),
+        ("another origin", &[host, own, ("Origin", "http://example.com")]),
+        ("another port of the same host", &[host, own, ("Origin", &other_port)]),
+        ("another site", &[host, own, ("Sec-Fetch-Site", "cross-site")]),
+        ("another port, as browsers tell it", &[host, own, ("Sec-Fetch-Site", "same-site")]),
     ];
-    for (what, status, headers) in refused {
+    for (what, headers) in refused {
         let answer = address.send("GET", "/health", headers);
-        assert!(matches!(answer.status, 400 | 403) && *status == 403, "{what}: {}", answer.status);
+        assert!(matches!(answer.status, 400 | 403), "{what}: {}", answer.status);
         assert!(!answer.body.contains("Health"), "{what}");
     }
     for allowed in [[("Origin", origin.as_str())], [("Sec-Fetch-Site", "same-origin")], [("Sec-Fetch-Site", "none")]] {
