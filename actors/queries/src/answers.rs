@@ -389,7 +389,7 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
             match (counts.records, transcript::document(*agent, path)) {
                 (0, _) => add(format!("{path} is no transcript: none of its {malformed} lines is a record"), fix),
                 (1, Some(_)) => {
-                    add(format!("{path} is damaged: no message in it can be read ({malformed} were tried)"), fix)
+                    add(format!("{path} is damaged: no message in it can be read ({malformed} were tried)"), fix);
                 }
                 _ => {}
             }
