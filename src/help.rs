@@ -5,7 +5,7 @@
 //! stale.
 
 use baton_config::configuration::{former_keys, keys};
-use baton_conversation::transcript::{layout, session_file};
+use baton_conversation::transcript::layout;
 use baton_protocol::{Agent, tool};
 
 /// Width of generated text; the files keep to 80.
@@ -145,17 +145,16 @@ fn agent_list() -> String {
         let folders = layout(*agent).folders;
         let path = |folder: &&str| format!("`{}`", format!("{below}/{folder}").trim_end_matches('/'));
         let paths: Vec<String> = folders.iter().map(path).collect();
+        let in_projects = layout(*agent).in_project.map(|file| format!("`{file}` in projects"));
         let folders = match paths.as_slice() {
-            [] => session_file(*agent).map_or(String::new(), |file| format!("`{}` in projects", file.name)),
             [first, _, _, ..] => format!("{first} and in {} other editors", paths.len() - 1),
-            paths => paths.join(" and "),
+            paths => paths.iter().cloned().chain(in_projects).collect::<Vec<_>>().join(" and "),
         };
         let variable = home.variable.map(|name| format!("; `{name}` names another `{below}`")).unwrap_or_default();
         let resume = agent.resume("ID").map(|line| format!("; `{}` goes on", line.join(" "))).unwrap_or_default();
         wrapped_item(&format!("{}: {folders}{variable}{resume}", agent.title()))
     };
-    // An agent without a folder keeps its sessions in projects only.
-    Agent::ALL.iter().filter(|agent| !layout(**agent).folders.is_empty()).map(entry).collect()
+    Agent::ALL.iter().map(entry).collect()
 }
 
 fn tool_list() -> String {

@@ -26,7 +26,7 @@ pub(super) struct Args {
     /// Which settings: yours, or those of this directory's project
     #[arg(long, value_enum, default_value_t = Scope::User)]
     scope: Scope,
-    /// Aider only: the project whose history is read
+    /// Aider and Crush only: the project whose sessions are read
     #[arg(long, value_name = "DIR")]
     project: Option<String>,
     /// Do not ask for confirmation
@@ -52,7 +52,7 @@ Examples:
   baton install codex             the same for Codex only
   baton install --dry-run         what that would change
   baton install --scope project   for this project: .claude/settings.json and .mcp.json of Claude Code
-  baton install aider --project DIR  have Aider's history in a project read
+  baton install aider --project DIR  have Aider's sessions in a project read
   baton install --plugin DIR      as a plugin: `/plugin marketplace add DIR`, `/plugin install baton@baton-local`";
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
@@ -94,8 +94,8 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     Ok(done)
 }
 
-/// Has the history that Aider keeps in a project read, or no longer: there is nothing else to set up. `None` if others
-/// are to be set up.
+/// Has the sessions that an agent keeps in a project read, or no longer: there is nothing else to set up in it. `None` if
+/// others are to be set up.
 pub(super) fn of_project(
     environment: &Environment,
     agents: &[Host],
@@ -104,16 +104,17 @@ pub(super) fn of_project(
     is_dry: bool,
 ) -> Result<Option<ExitCode>, Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
-    let project = match (agents, project) {
-        ([Host::Aider], Some(project)) => project,
-        ([Host::Aider], None) => {
-            return usage(
-                "nothing is set up in Aider: its history is read in every project where another agent has worked; name \
+    let (title, project) = match (agents, project) {
+        ([only], Some(project)) if only.is_in_projects() => (only.title(), project),
+        ([only], None) if only.is_in_projects() => {
+            return usage(&format!(
+                "nothing is set up in {}: its sessions are read in every project where another agent has worked; name \
                  any other with --project DIR",
-            );
+                only.title()
+            ));
         }
-        (agents, None) if !agents.contains(&Host::Aider) => return Ok(None),
-        _ => return usage("name `aider` alone, and its project with --project DIR"),
+        (agents, None) if !agents.iter().any(|agent| agent.is_in_projects()) => return Ok(None),
+        _ => return usage("name `aider` or `crush` alone, and its project with --project DIR"),
     };
     let directory = std::path::absolute(project).and_then(|path| path.canonicalize());
     let directory = directory.map_err(|error| Error::File { path: project.to_owned(), reason: error.to_string() })?;
@@ -130,10 +131,10 @@ pub(super) fn of_project(
             print::plain(&shown)
         ),
         (false, true) => {
-            format!("Aider's history in {} is read; `baton doctor` says if it cannot be", print::plain(&shown))
+            format!("{title}'s sessions in {} are read; `baton doctor` says if they cannot be", print::plain(&shown))
         }
         (false, false) => {
-            format!("Aider's history in {} is read only if another agent works there", print::plain(&shown))
+            format!("{title}'s sessions in {} are read only if another agent works there", print::plain(&shown))
         }
     });
     Ok(Some(ExitCode::SUCCESS))

@@ -20,7 +20,7 @@ pub(super) struct Args {
     /// Which settings: yours, or those of this directory's project
     #[arg(long, value_enum, default_value_t = Scope::User)]
     scope: Scope,
-    /// Aider only: the project whose history is no longer read, unless another agent works there
+    /// Aider and Crush only: the project whose sessions are no longer read, unless another agent works there
     #[arg(long, value_name = "DIR")]
     project: Option<String>,
     /// Do not ask for confirmation

@@ -31,6 +31,8 @@ pub enum Host {
     OpenCode,
     /// Aider, of which only the history in a project is read
     Aider,
+    /// Crush, of which only the database in a project is read
+    Crush,
 }
 
 /// How Baton is set up in an agent.
@@ -92,8 +94,13 @@ impl Host {
     /// All that something can be set up in, in the order in which that is done.
     pub(crate) fn all() -> &'static [Self] {
         let all = <Self as clap::ValueEnum>::value_variants();
-        // Aider runs no hooks and no servers.
-        all.split_last().map_or(all, |(_aider, others)| others)
+        let end = all.iter().position(|host| host.is_in_projects()).unwrap_or(all.len());
+        &all[..end]
+    }
+
+    /// True for an agent in which nothing is set up: only its sessions in projects are read.
+    pub(crate) fn is_in_projects(self) -> bool {
+        matches!(self, Self::Aider | Self::Crush)
     }
 
     /// How Baton is set up in it.
@@ -183,6 +190,7 @@ impl Host {
                 entry: entry_form::OPENCODE,
             },
             Self::Aider => Setup { title: "Aider", programs: &["aider"], hooks: None, guidance: None, ..CLAUDE },
+            Self::Crush => Setup { title: "Crush", programs: &["crush"], hooks: None, guidance: None, ..CLAUDE },
         }
     }
 

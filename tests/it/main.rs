@@ -27,6 +27,7 @@ mod compact;
 mod config;
 mod correct;
 mod crashes;
+mod crush;
 mod daemons;
 mod damage;
 mod databases;

@@ -11,7 +11,7 @@ use baton_base::limits;
 use baton_base::project;
 use baton_base::transcript_file::FileSeen;
 use baton_store::transcript_reader;
-use baton_store::transcript_reader::{Done, Pass, Start};
+use baton_store::transcript_reader::{Done, Pass, Start, working_directory};
 use baton_views::clones;
 
 /// Bytes at the head of a transcript that are searched for its directory.
@@ -105,9 +105,8 @@ fn summarise(mut start: Start, file: &FileSeen, enough: u64, sink: &mut dyn Sink
                 summary.conversation += seen.conversation;
                 summary.last_at = summary.last_at.max(seen.last_conversation_at.or(seen.last_at));
                 summary.parent = summary.parent.take().or(seen.agent_session.as_deref().and_then(SessionId::new));
-                let beside = || transcript_reader::working_directory::find(start.source.agent, &start.path);
                 if summary.place.is_none()
-                    && let Some(cwd) = seen.cwd.or_else(beside)
+                    && let Some(cwd) = working_directory::settle(start.source.agent, &start.path, seen.cwd)
                 {
                     let place = project::resolve_in_time(&cwd);
                     summary.place = place.map(|place| clones::with_remote(place, seen.remote.as_deref()));

@@ -184,7 +184,7 @@ pub fn is_of_interest(name: &str) -> bool {
 }
 
 /// Endings that SQLite adds to a database's name for the files beside it.
-const SIDE_FILES: &[&str] = &["-wal", "-shm", "-journal"];
+pub const SIDE_FILES: &[&str] = &["-wal", "-shm", "-journal"];
 
 /// The path of the form of a transcript that takes precedence, if `path` is its other form: compressed, shortened,
 /// or a document that a later version of the agent replaced.

@@ -1,12 +1,12 @@
-//! The working directory of a session whose records do not name it: in a file beside the transcript, or in the name of a
-//! folder above it.
+//! The working directory of a session outside of its records: in a file beside the transcript, in the name of a folder
+//! above it, or the project in which it lies.
 
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::{WorkingDirectory, layout};
+use baton_conversation::transcript::{WorkingDirectory, layout, store_file};
 
 use crate::plain_file;
 
@@ -14,6 +14,16 @@ use crate::plain_file;
 const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// Most directory entries compared with a folder's name.
 const MAX_ENTRIES: usize = 8_192;
+
+/// The working directory of a session whose records name `recorded`: that one, unless the agent's sessions are all of the
+/// project in which they lie. Blocks for short reads.
+pub fn settle(agent: Agent, transcript: &str, recorded: Option<String>) -> Option<String> {
+    let find = || find(agent, transcript);
+    match layout(agent).working_directory {
+        WorkingDirectory::Project => find().or(recorded),
+        _ => recorded.or_else(find),
+    }
+}
 
 /// Finds the working directory outside of the records. Blocks for short reads.
 pub fn find(agent: Agent, transcript: &str) -> Option<String> {
@@ -34,6 +44,11 @@ pub fn find(agent: Agent, transcript: &str) -> Option<String> {
         WorkingDirectory::Above(folder) => {
             let folder = path.ancestors().find(|above| above.file_name().is_some_and(|name| name == folder))?;
             named_by(folder.parent()?.file_name()?.to_str()?)
+        }
+        WorkingDirectory::Project => {
+            let (file, below) = (Path::new(store_file(agent, transcript)?), Path::new(layout(agent).in_project?));
+            let project = file.ancestors().nth(below.components().count())?;
+            file.ends_with(below).then(|| project.to_str().map(str::to_owned))?
         }
     };
     found.filter(|directory| Path::new(directory).is_absolute())
@@ -110,6 +125,18 @@ mod tests {
         fs::remove_file(&file).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &file).unwrap();
         assert_eq!(find(Agent::Kiro, path.to_str().unwrap()), None, "links are not followed");
+    }
+
+    #[test]
+    fn a_file_in_a_project_names_it() {
+        let found = |path: &str| find(Agent::Crush, path);
+        assert_eq!(found("/srv/shop/.crush/crush.db/s1/s2").as_deref(), Some("/srv/shop"));
+        assert_eq!(found("/srv/crush.db/a/.crush/crush.db/s1").as_deref(), Some("/srv/crush.db/a"));
+        assert_eq!(found("/srv/shop/crush.db/s1"), None);
+        assert_eq!(found("/.crush/crush.db/s1").as_deref(), Some("/"));
+        let settled = |agent, recorded: &str| settle(agent, "/srv/a/.crush/crush.db/s1", Some(recorded.to_owned()));
+        assert_eq!(settled(Agent::Crush, "/tmp").as_deref(), Some("/srv/a"), "a command ended elsewhere");
+        assert_eq!(settled(Agent::Kiro, "/tmp").as_deref(), Some("/tmp"));
     }
 
     #[test]

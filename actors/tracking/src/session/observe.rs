@@ -169,8 +169,8 @@ impl State {
                 };
                 // The working directory is recorded once, so it is never guessed.
                 let place = seen.and_then(|seen| {
-                    let beside = || working_directory::find(start.source.agent, &start.path);
-                    let place = project::resolve_in_time(&seen.cwd.clone().or_else(beside)?);
+                    let directory = working_directory::settle(start.source.agent, &start.path, seen.cwd.clone());
+                    let place = project::resolve_in_time(&directory?);
                     Some(place.map(|place| clones.record(&table.now(), place, seen.remote.as_deref())))
                 });
                 let pass = match place {

@@ -2,7 +2,8 @@
 //!
 //! They are never searched for: only projects are looked at that another agent's sessions name, or that a person named
 //! for it. A repository can bring such a file along, with words that nobody here has said. So a file is read only if it
-//! is this user's own, no link, and not tracked by git.
+//! and the folders above it in the project are this user's own and no links, and git does not track it. The same goes
+//! for the files that SQLite keeps beside a database.
 //!
 //! # Decisions
 //!
@@ -19,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::session_file;
+use baton_conversation::transcript::{SIDE_FILES, layout};
 
 use super::{LOOK, REFUSED_MAX, Refused, Roots};
 use baton_base::transcript_root::Root;
@@ -52,8 +53,8 @@ pub(super) struct Stores {
     pub(super) refused: Vec<Refused>,
 }
 
-/// Files with sessions, each with its root, or why it is not read.
-type Found = Vec<(Root, Result<(), String>)>;
+/// Files with sessions, each with its root and why it is not read, if so.
+type Found = Vec<(PathBuf, Root, Result<(), String>)>;
 
 impl Roots {
     /// True if nobody has looked yet for files with sessions in a session's project.
@@ -77,12 +78,11 @@ impl Roots {
         let (mut read, mut refused) = (Vec::new(), Vec::new());
         for (by, look) in looks {
             let Ok(Ok(found)) = tokio::time::timeout_at(until, look).await else { continue };
-            for (root, checked) in found {
-                let file = session_file(root.agent).map_or("", |file| file.name);
-                let (file, named_by) = (root.projects.join(file).display().to_string(), by.to_owned());
+            for (file, root, checked) in found {
+                let (config_dir, named_by) = (file.display().to_string(), by.to_owned());
                 match checked {
                     Ok(()) => read.push((root, by)),
-                    Err(why) => refused.push(Refused { config_dir: file, named_by, why }),
+                    Err(why) => refused.push(Refused { config_dir, named_by, why }),
                 }
             }
         }
@@ -114,24 +114,40 @@ impl Roots {
     }
 }
 
-/// The files in a project, each with its root, or why it is not read. Blocks for short disk reads.
+/// The files in a project. Blocks for short disk reads.
 fn of_project(project: &Path) -> Found {
-    let stores = Agent::ALL.iter().filter_map(|agent| Some((*agent, session_file(*agent)?)));
-    let there = stores.filter_map(|(agent, file)| {
-        let path = project.join(file.name);
-        path.symlink_metadata().ok()?;
-        Some((Root { agent, projects: project.to_owned() }, check(&path)))
+    let stores = Agent::ALL.iter().filter_map(|agent| Some((*agent, layout(*agent).in_project?)));
+    let there = stores.filter_map(|(agent, place)| {
+        let file = project.join(place);
+        file.symlink_metadata().ok()?;
+        let root = Root { agent, projects: file.parent()?.to_owned() };
+        let checked = check(project, &file);
+        Some((file, root, checked))
     });
     there.collect()
 }
 
-fn check(file: &Path) -> Result<(), String> {
-    let metadata = file.symlink_metadata().map_err(|error| error.to_string())?;
-    if !metadata.is_file() {
-        return Err("it is a link or no file".to_owned());
+fn check(project: &Path, file: &Path) -> Result<(), String> {
+    for folder in file.ancestors().skip(1).take_while(|above| *above != project) {
+        let metadata = folder.symlink_metadata().map_err(|error| error.to_string())?;
+        if !metadata.is_dir() {
+            return Err("its folder is a link".to_owned());
+        }
+        is_own(&metadata).map_err(|why| format!("its folder: {why}"))?;
     }
-    is_own(&metadata)?;
-    match is_tracked(file) {
+    let mut files = Vec::new();
+    for side in [""].iter().chain(SIDE_FILES) {
+        let mut path = file.as_os_str().to_owned();
+        path.push(side);
+        let path = PathBuf::from(path);
+        let Ok(metadata) = path.symlink_metadata() else { continue };
+        files.push(path);
+        if !metadata.is_file() {
+            return Err("it is a link or no file".to_owned());
+        }
+        is_own(&metadata)?;
+    }
+    match is_tracked(&files) {
         Ok(false) => Ok(()),
         Ok(true) => Err("git tracks it, so that others may have written it; `git rm --cached` ends that".to_owned()),
         Err(why) => Err(format!("it cannot be told whether git tracks it: {why}")),
@@ -155,16 +171,17 @@ fn is_own(_metadata: &fs::Metadata) -> Result<(), String> {
     Ok(())
 }
 
-/// True if the index of a work tree above a file names it.
-fn is_tracked(file: &Path) -> Result<bool, String> {
-    for top in file.ancestors().skip(1) {
+/// True if the index of a work tree above these files of one folder names any.
+fn is_tracked(files: &[PathBuf]) -> Result<bool, String> {
+    for top in files.first().into_iter().flat_map(|file| file.ancestors().skip(1)) {
         let Ok(found) = top.join(".git").symlink_metadata() else { continue };
-        let name = file.strip_prefix(top).ok().and_then(Path::to_str).ok_or("its name is not UTF-8")?;
+        let name = |file: &PathBuf| Some(file.strip_prefix(top).ok()?.to_str()?.replace('\\', "/"));
+        let wanted: Option<Vec<String>> = files.iter().map(name).collect();
         let git = match found.is_file() {
             true => pointed(top)?,
             false => top.join(".git"),
         };
-        if names(&git, &name.replace('\\', "/"))? {
+        if names(&git, &wanted.ok_or("its name is not UTF-8")?)? {
             return Ok(true);
         }
     }
@@ -179,12 +196,11 @@ fn pointed(top: &Path) -> Result<PathBuf, String> {
     Ok(top.join(named.trim()))
 }
 
-/// True if the index in a directory of git names a file.
-fn names(git: &Path, name: &str) -> Result<bool, String> {
+/// True if the index in a directory of git names any of these files.
+fn names(git: &Path, wanted: &[String]) -> Result<bool, String> {
     let shared = fs::read_dir(git).into_iter().flatten().flatten();
     let shared = shared.filter(|entry| entry.file_name().to_string_lossy().starts_with(SHARED));
     let indexes = std::iter::once(git.join("index")).chain(shared.map(|entry| entry.path()));
-    let wanted = [name.as_bytes(), b"\0"].concat();
     for index in indexes {
         let Some(bytes) = read(&index, INDEX_BYTES)? else { continue };
         let version = bytes.strip_prefix(INDEX).and_then(|rest| rest.get(..4));
@@ -193,7 +209,9 @@ fn names(git: &Path, name: &str) -> Result<bool, String> {
         }
         // The byte before a whole name is of its length; that of a name in a folder is a slash.
         let is_whole = |at: usize| at > 0 && bytes[at - 1] != b'/';
-        if memchr::memmem::find_iter(&bytes, &wanted).any(is_whole) {
+        let is_named =
+            |name: &String| memchr::memmem::find_iter(&bytes, &[name.as_bytes(), b"\0"].concat()).any(is_whole);
+        if wanted.iter().any(is_named) {
             return Ok(true);
         }
     }
@@ -226,7 +244,7 @@ mod tests {
     }
 
     fn why(project: &Path) -> String {
-        let found = of_project(project).into_iter().map(|(_, checked)| checked.err().unwrap_or_default());
+        let found = of_project(project).into_iter().map(|(.., checked)| checked.err().unwrap_or_default());
         found.collect::<Vec<_>>().join(", ")
     }
 
@@ -273,5 +291,39 @@ mod tests {
         fs::remove_file(&file).unwrap();
         symlink("/etc/passwd", &file).unwrap();
         assert!(why(&project).contains("a link"));
+    }
+
+    #[test]
+    fn a_file_in_a_folder_of_the_project_is_read_with_those_beside_it_only_if_all_are_ones_own() {
+        let temp = tempfile::tempdir().unwrap();
+        let project = temp.path().join("shop");
+        let folder = project.join(".crush");
+        fs::create_dir_all(&folder).unwrap();
+        assert!(of_project(&project).is_empty(), "a folder alone");
+        let [file, log] = ["crush.db", "crush.db-wal"].map(|name| folder.join(name));
+        fs::write(&file, "x").unwrap();
+        fs::write(&log, "x").unwrap();
+        fs::write(folder.join("crush.db-shm"), "x").unwrap();
+        let root = Root { agent: Agent::Crush, projects: folder.clone() };
+        assert_eq!(of_project(&project), [(file, root, Ok(()))]);
+
+        fs::create_dir(project.join(".git")).unwrap();
+        for (name, expected) in [(".crush/crush.db", true), (".crush/crush.db-wal", true), ("crush.db", false)] {
+            fs::write(project.join(".git/index"), index(2, name)).unwrap();
+            assert_eq!(why(&project).contains("git tracks it"), expected, "{name}");
+        }
+        fs::remove_dir_all(project.join(".git")).unwrap();
+
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(why(&project).contains("its folder: others can write it"));
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(why(&project), "");
+        fs::remove_file(&log).unwrap();
+        symlink("/etc/passwd", &log).unwrap();
+        assert!(why(&project).contains("a link"), "beside it");
+        fs::remove_file(&log).unwrap();
+        fs::rename(&folder, temp.path().join("elsewhere")).unwrap();
+        symlink(temp.path().join("elsewhere"), &folder).unwrap();
+        assert!(why(&project).contains("its folder is a link"));
     }
 }

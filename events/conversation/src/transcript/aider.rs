@@ -40,7 +40,7 @@ const MODEL: &[&str] = &["Model: ", "Main model: "];
 pub(super) enum Aider {}
 
 impl Format for Aider {
-    const LAYOUT: Layout = Layout { endings: &[HISTORY], ..Layout::LINES };
+    const LAYOUT: Layout = Layout { in_project: Some(HISTORY), endings: &[HISTORY], ..Layout::LINES };
     const SESSION_FILE: Option<SessionFile> =
         Some(SessionFile { name: HISTORY, sessions: history::sessions, lines: history::lines });
 

@@ -1,8 +1,6 @@
 //! Transcripts of Crush: the rows of the database that it keeps in a project's folder `.crush`, as
 //! [lines](super::table_lines).
 //!
-//! The layout names no folder, since the database lies in each project: a root for it is a project, or its `.crush`.
-//!
 //! # Decisions
 //!
 //! - Tokens are not told: a session has those of its last request and messages have none. Earlier versions of the files
@@ -12,7 +10,7 @@ mod rows;
 
 use crate::item::{Act, Agent};
 
-use super::format::{Format, Layout};
+use super::format::{Format, Layout, WorkingDirectory};
 use super::item_writer::ItemWriter;
 use super::location::Located;
 use super::table::Table;
@@ -20,8 +18,7 @@ use super::table_lines::{Manner, located, record};
 use super::tools::Tools;
 use baton_redaction::raw_json::{Fields, Value};
 
-/// The folder in a project, and a session in it that only made a title.
-const FOLDER: &str = ".crush/";
+/// A session that only made a title.
 const TITLES: &str = "title-";
 const MANNER: Manner = Manner { act, refused: &["User denied permission"], stopped: &["Tool execution canceled"] };
 
@@ -29,7 +26,13 @@ const MANNER: Manner = Manner { act, refused: &["User denied permission"], stopp
 pub(super) enum Crush {}
 
 impl Format for Crush {
-    const LAYOUT: Layout = Layout { endings: &[".db"], ..Layout::LINES };
+    const LAYOUT: Layout = Layout {
+        in_project: Some(".crush/crush.db"),
+        endings: &[".db"],
+        // Commands say where they ended, which may be anywhere.
+        working_directory: WorkingDirectory::Project,
+        ..Layout::LINES
+    };
     const TABLE: Option<Table> = Some(rows::TABLE);
     const TOOLS: Tools = Tools {
         acts: &[
@@ -44,10 +47,9 @@ impl Format for Crush {
         parameters: &[],
     };
 
-    /// `crush.db/<session>` or `crush.db/<parent>/<session>`, also below `.crush`.
+    /// `crush.db/<session>` or `crush.db/<parent>/<session>`.
     fn classify(rel_path: &str) -> Option<Located> {
-        let database = rel_path.strip_prefix(FOLDER).unwrap_or(rel_path);
-        let sessions = database.strip_prefix(rows::TABLE.prefix)?.strip_prefix('/')?;
+        let sessions = rel_path.strip_prefix(rows::TABLE.prefix)?.strip_prefix('/')?;
         located(Agent::Crush, sessions).filter(|located| !located.session.to_string().starts_with(TITLES))
     }
 

@@ -17,6 +17,9 @@ pub struct Layout {
     /// Folders in the agent's directory that contain transcripts; an empty name stands for the directory itself. A
     /// directory is the agent's if it has the first one.
     pub folders: &'static [&'static str],
+    /// Path in a project of the file with the sessions there, with `/` as separator, if the agent keeps such. The root
+    /// is the folder of the file.
+    pub in_project: Option<&'static str>,
     /// Endings of the file names of transcripts, or of databases with sessions.
     pub endings: &'static [&'static str],
     /// Deepest level below a root with transcripts; the root is 1.
@@ -43,12 +46,15 @@ pub enum WorkingDirectory {
     },
     /// In the name of the folder above this one: the path, with a `-` for everything but letters and digits.
     Above(&'static str),
+    /// It is the project in which the file with the sessions lies ([`Layout::in_project`]), whatever the records name.
+    Project,
 }
 
 impl Layout {
     /// What most agents have: JSON Lines, and directories in the records.
     pub(super) const LINES: Self = Self {
         folders: &[],
+        in_project: None,
         endings: &[".jsonl"],
         depth: 1,
         passed_over: &[],
