@@ -238,3 +238,59 @@ fn hooks_of_a_session_in_a_database_end_it_and_hand_it_over() {
 fn told_of(world: &World, id: &str, word: &str) -> bool {
     world.ok(&["show", id]).out.contains(word)
 }
+
+#[test]
+fn sessions_that_an_earlier_version_kept_in_files_are_read_until_a_database_has_them() {
+    let world = World::new();
+    let folder = world.path("user/.local/share/opencode");
+    let write = |name: &str, content: &Value| {
+        let path = folder.join("storage").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, serde_json::to_string_pretty(content).unwrap()).unwrap();
+    };
+    let session = |id: &str, parent: Value, title: &str| {
+        let content = json!({ "id": id, "directory": "/srv/harbor", "parentID": parent, "title": title,
+            "key": PLANTED, "time": { "created": AT_MS, "updated": AT_MS } });
+        write(&format!("session/p1/{id}.json"), &content);
+    };
+    let message = |session: &str, id: &str, role: &str, words: &str| {
+        let time = json!({ "created": AT_MS, "completed": AT_MS });
+        write(
+            &format!("message/{session}/{id}.json"),
+            &json!({ "id": id, "role": role, "key": PLANTED, "time": time }),
+        );
+        let part = json!({ "type": "text", "text": words, "key": PLANTED, "time": { "start": AT_MS, "end": AT_MS } });
+        write(&format!("part/{id}/prt_1.json"), &part);
+    };
+    session("ses_1", Value::Null, "Otters in the harbor");
+    message("ses_1", "msg_01", "user", "Let the otter swim");
+    message("ses_1", "msg_02", "assistant", "The otter swims.");
+    session("ses_2", json!("ses_1"), "Feed it (@general subagent)");
+    message("ses_2", "msg_03", "user", "Feed the walrus");
+    message("ses_2", "msg_04", "assistant", "The walrus is fed.");
+    assert!(wait(|| world.found("agent:opencode otter") == ["ses_1"]), "{}", world.problems());
+    let said = |role: &str, words: &str| (role.to_owned(), words.to_owned());
+    let (asked, answered) = (said("user", "Let the otter swim"), said("assistant", "The otter swims."));
+    assert_eq!(told(&world, "ses_1"), [asked.clone(), answered.clone()]);
+    let rows = list(&world.json(&["sessions", "--agent", "opencode"])["sessions"]);
+    let row = rows.iter().find(|row| row["session_id"] == "ses_1").unwrap();
+    assert_eq!((text(&row["project"]), &row["unknown_types"]), ("/srv/harbor".to_owned(), &json!({})));
+    let shown = world.ok(&["show", "ses_1"]).out;
+    assert!(shown.contains("Otters in the harbor") && shown.contains("opencode --session ses_1"), "{shown}");
+
+    message("ses_1", "msg_05", "user", "Now the heron");
+    message("ses_1", "msg_06", "assistant", "The heron flies.");
+    assert!(wait(|| world.found("agent:opencode heron") == ["ses_1"]), "{}", world.problems());
+
+    let mut agent = OpenCode::new(&world);
+    agent.session("ses_1", None, "Otters in the harbor");
+    agent.asks("ses_1", "msg_01", "Let the otter swim");
+    agent.says("ses_1", "msg_02", "The otter swims.");
+    agent.asks("ses_1", "msg_07", "Now the cormorant");
+    assert!(wait(|| world.found("agent:opencode cormorant") == ["ses_1"]), "{}", world.problems());
+    assert_eq!(told(&world, "ses_1"), [asked, answered, said("user", "Now the cormorant")], "once");
+    assert_eq!(world.found("agent:opencode walrus").len(), 1, "it is only in the files");
+    assert_eq!(world.problems(), "[]");
+    world.stop();
+    assert_eq!(found_in(world.home(), &[PLANTED]), [""; 0]);
+}

@@ -1,9 +1,11 @@
-//! Files that hold many sessions, each of which is read as a transcript of its own: databases, and text.
+//! Files that hold many sessions, each of which is read as a transcript of its own: databases, and text. Also the trees
+//! of files that were there before the databases.
 //!
-//! The path of such a session is virtual: that of the file, followed by the session's id.
+//! The path of a session in a file is virtual: that of the file, followed by the session's id.
 
 mod database;
 mod session_file;
+mod tree;
 
 use std::fs::Metadata;
 use std::io;
@@ -39,9 +41,10 @@ pub(crate) struct Rendered {
 ///
 /// `NotFound` if it does not exist, `InvalidData` if it is damaged or of an unknown form, otherwise something temporary.
 pub fn sessions(agent: Agent, path: &Path) -> io::Result<Arc<[SessionSeen]>> {
-    match transcript::session_file(agent) {
-        Some(file) => session_file::sessions(file, path),
-        None => database::sessions(agent, path),
+    match (transcript::session_file(agent), path.to_str().and_then(|path| transcript::tree(agent, path))) {
+        (Some(file), _) => session_file::sessions(file, path),
+        (None, Some(form)) => tree::sessions(agent, form, path),
+        (None, None) => database::sessions(agent, path),
     }
 }
 
@@ -51,6 +54,9 @@ pub(crate) fn render(agent: Agent, path: &str) -> Option<io::Result<Rendered>> {
         return Some(session_file::render(file, &file.split(path)?));
     }
     let within = transcript::store_file(agent, path)?;
+    if let Some(form) = transcript::tree(agent, within) {
+        return Some(tree::render(form, Path::new(within), Path::new(path)));
+    }
     let session = Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or_default();
     Some(database::render(agent, Path::new(within), session))
 }

@@ -154,9 +154,11 @@ pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: Tai
     if content::is_beside_plain(agent, path) {
         return false;
     }
+    let is_tree = |store: &str| transcript::tree(agent, store).is_some();
     match (transcript::store_file(agent, known), transcript::store_file(agent, path)) {
         // A database takes the place of the files that an earlier version wrote.
         (None, Some(_)) => return true,
+        (Some(known), Some(store)) if is_tree(known) && !is_tree(store) => return true,
         (Some(_), _) => {
             return Content::open(agent, known).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
         }

@@ -56,7 +56,7 @@ pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
 pub use observation::{add_type, add_unknown};
 pub use session_file::{SessionFile, StoredPath, StoredSession, WallClock};
 pub use spilled::{MAX_SPILLED_BYTES, Spilled};
-pub use table::{Cell, Lines, Render, Schema, Table};
+pub use table::{Cell, Lines, MessageFiles, Render, Schema, SessionFiles, Table, Tree};
 
 use std::borrow::Cow;
 
@@ -156,14 +156,22 @@ pub fn of_message(agent: Agent, path: &str) -> Option<String> {
     documents(agent)?.of_message(path)
 }
 
-/// The path of the file that holds many sessions, if `path` is that of a session in it, of the file itself, or of one
-/// that SQLite keeps beside it.
+/// How the sessions at `store` are read, if that is a folder of an agent with databases.
+pub fn tree(agent: Agent, store: &str) -> Option<&'static Tree> {
+    table(agent)?.tree.as_ref().filter(|tree| store.rsplit(['/', '\\']).next() == Some(tree.folder))
+}
+
+/// The path of the file or [tree] that holds many sessions, if `path` is that of a session in it, its own, or that of a
+/// file that SQLite keeps beside it.
 pub fn store_file(agent: Agent, path: &str) -> Option<&str> {
     let (table, file) = (table(agent), session_file(agent));
     // Most agents have neither, and a scan asks for each of their files.
     let name = table.map(|table| table.prefix).or(file.map(|file| file.name))?;
     let is_one = |part: &str| match table {
-        Some(_) => part.starts_with(name) && layout(agent).endings.iter().any(|ending| part.ends_with(ending)),
+        Some(table) => {
+            let is_database = || layout(agent).endings.iter().any(|ending| part.ends_with(ending));
+            part.starts_with(name) && is_database() || table.tree.is_some_and(|tree| part == tree.folder)
+        }
         None => part == name,
     };
     let (mut from, mut found) = (0, None);

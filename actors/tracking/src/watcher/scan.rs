@@ -161,7 +161,12 @@ fn walk(root: &Root, directory: &Path, depth: usize, visited: &mut BTreeSet<(u64
             }
             continue;
         }
-        if is_directory {
+        let is_tree = || path.to_str().is_some_and(|path| transcript::tree(root.agent, path).is_some());
+        if is_directory && is_tree() {
+            // What changes below it is not announced.
+            scan.elsewhere.insert(path.clone());
+            scan.store(root, &path);
+        } else if is_directory {
             scan.linked |= kind.is_symlink();
             if depth > 1 && worth_entering(root, &path) && is_new(&path, kind.is_symlink(), visited) {
                 walk(root, &path, depth - 1, visited, scan);

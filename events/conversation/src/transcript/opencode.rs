@@ -4,6 +4,7 @@
 //! synthetic. A prompt given on the command line keeps the quotation marks with which OpenCode stores it.
 
 mod rows;
+mod tree;
 
 use crate::filter::result::Output;
 use crate::filter::{MAX_NAME_CHARS, one_line};
@@ -15,7 +16,7 @@ use super::codex::{apply_patch, number, pick, text};
 use super::ended::how_it_failed;
 use super::format::{Format, Layout};
 use super::item_writer::{ItemWriter, Stamp, bounded_id};
-use super::location::Located;
+use super::location::{Kind, Located, session_of};
 use super::table::Table;
 use super::table_lines::located;
 use super::tools::Tools;
@@ -48,7 +49,7 @@ impl Format for OpenCode {
         depth: 1,
         ..Layout::LINES
     };
-    const TABLE: Option<Table> = Some(rows::TABLE);
+    const TABLE: Option<Table> = Some(Table { tree: Some(tree::TREE), ..rows::TABLE });
     const TOOLS: Tools = Tools {
         acts: &[
             (Act::Edit, "edit write multiedit patch"),
@@ -65,9 +66,15 @@ impl Format for OpenCode {
     };
 
     /// `opencode.db/<session>`, or `opencode.db/<parent>/<session>`; the database of another channel is
-    /// `opencode-<channel>.db`.
+    /// `opencode-<channel>.db`. Before that `storage/session/<project>/<session>.json`.
     fn classify(rel_path: &str) -> Option<Located> {
         let (database, sessions) = rel_path.split_once('/')?;
+        if database == tree::TREE.folder {
+            let (_, file) = sessions.strip_prefix(tree::TREE.sessions)?.strip_prefix('/')?.split_once('/')?;
+            let session = session_of(file.strip_suffix(".json")?)?;
+            // Only the file says which of them are subagents'.
+            return Some(Located { agent: Agent::OpenCode, session, kind: Kind::Main });
+        }
         let channel = database.strip_prefix(rows::TABLE.prefix)?.strip_suffix(".db")?;
         if !channel.is_empty() && !channel.starts_with('-') {
             return None;
@@ -92,7 +99,10 @@ impl Format for OpenCode {
         writer.begin(&stamp);
         writer.seen.count_type(kind);
         match (role, kind) {
-            (_, b"session") => text(whole.get(b"directory")).into_iter().for_each(|cwd| writer.cwd(&stamp, cwd)),
+            (_, b"session") => {
+                text(whole.get(b"parent")).into_iter().for_each(|parent| writer.session(parent));
+                text(whole.get(b"directory")).into_iter().for_each(|cwd| writer.cwd(&stamp, cwd));
+            }
             (_, b"oversize") => {
                 writer.seen.oversize += 1;
                 writer.seen.count_unknown("oversize", 1);

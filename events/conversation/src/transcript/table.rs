@@ -31,6 +31,47 @@ pub struct Table {
     pub schemas: &'static [Schema],
     /// Makes the lines of one session.
     pub render: fn() -> Box<dyn Render>,
+    /// Where earlier versions kept the sessions, if in files.
+    pub tree: Option<Tree>,
+}
+
+/// Sessions as files, in a folder beside the databases: one for each session, for each message and for each part of one,
+/// `<sessions>/<project>/<session>.json`, `<messages>/<session>/<message>.json` and `<parts>/<message>/<part>.json`. A
+/// session's path is that of its own file. The files stay when their content has been taken into a database.
+#[derive(Clone, Copy, Debug)]
+pub struct Tree {
+    /// The folder.
+    pub folder: &'static str,
+    /// Its folder of sessions.
+    pub sessions: &'static str,
+    /// Its folder of messages.
+    pub messages: &'static str,
+    /// Its folder of parts.
+    pub parts: &'static str,
+    /// Adds the lines of a session.
+    pub render: fn(&SessionFiles, &mut Lines),
+}
+
+/// The files of a session. All but its own may hold anything.
+#[derive(Clone, Debug, Default)]
+pub struct SessionFiles {
+    /// Its id.
+    pub id: String,
+    /// A JSON object.
+    pub session: Vec<u8>,
+    /// In any order.
+    pub messages: Vec<MessageFiles>,
+}
+
+/// The files of a message.
+#[derive(Clone, Debug, Default)]
+pub struct MessageFiles {
+    /// Its id.
+    pub id: String,
+    /// The content of its own file.
+    pub content: Vec<u8>,
+    /// The ids and contents of its parts, in any order.
+    pub parts: Vec<(String, Vec<u8>)>,
 }
 
 /// How the sessions in one form of an agent's database are found and read.

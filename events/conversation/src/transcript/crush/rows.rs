@@ -65,6 +65,7 @@ pub(super) const TABLE: Table = Table {
         ),
     ],
     render: || Box::new(Rows),
+    tree: None,
 };
 
 struct Rows;

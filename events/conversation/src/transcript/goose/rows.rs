@@ -61,6 +61,7 @@ pub(super) const TABLE: Table = Table {
         ),
     ],
     render: || Box::<Rows>::default(),
+    tree: None,
 };
 
 /// The state between rows.

@@ -110,6 +110,7 @@ pub(super) const TABLE: Table = Table {
         },
     ],
     render: || Box::<Rows>::default(),
+    tree: None,
 };
 
 /// The rows that were rendered, as fingerprints.

@@ -110,11 +110,12 @@ pub(super) const TABLE: Table = Table {
         ),
     ],
     render: || Box::<Rows>::default(),
+    tree: None,
 };
 
 /// The state between rows.
 #[derive(Default)]
-struct Rows {
+pub(super) struct Rows {
     /// Where the session was taken back to: this message, or this part of it, and all that follow are hidden.
     hidden_from: Option<(Vec<u8>, Vec<u8>)>,
     role: Vec<u8>,

@@ -82,7 +82,11 @@ fn sessions_are_known_by_their_paths() {
         ("opencode.db/a/b/c", None),
         ("opencodex.db/ses_1", None),
         ("other.db/ses_1", None),
-        ("storage/session/x/ses_1.json", None),
+        ("storage/session/p1/ses_1.json", Some(("ses_1", None))),
+        ("storage/session/ses_1.json", None),
+        ("storage/session/p1/x/ses_1.json", None),
+        ("storage/session/p1/ses_1.json.tmp", None),
+        ("storage/message/ses_1/msg_1.json", None),
     ] {
         check_path(Agent::OpenCode, path, expected);
     }
@@ -91,6 +95,8 @@ fn sessions_are_known_by_their_paths() {
         ("/d/opencode/opencode.db-wal", Some("/d/opencode/opencode.db")),
         ("/d/opencode/opencode-dev.db", Some("/d/opencode/opencode-dev.db")),
         ("/d/opencode/other.db/ses_1", None),
+        ("/d/storage/opencode/opencode.db/ses_1", Some("/d/storage/opencode/opencode.db")),
+        ("/d/opencode/storage/session/p1/ses_1.json", Some("/d/opencode/storage")),
         ("/d/opencode/log/x.log", None),
     ] {
         assert_eq!(store_file(Agent::OpenCode, path), expected, "{path}");
