@@ -21,6 +21,7 @@ use baton_events::session::{FileIdentity, TailDigest};
 
 use self::beside::Beside;
 use self::content::Content;
+use crate::plain_file;
 use baton_base::{limits, transcript_file};
 
 /// Where a read begins.
@@ -232,7 +233,10 @@ fn read(start: &Start, open_calls: OpenCalls, sink: &mut dyn Sink, end: End) -> 
         beside.title().into_iter().for_each(|title| reader.titled(TitleSource::Person, &title));
     }
     if wants_text && to_the_end {
-        content.title().into_iter().for_each(|title| reader.titled(TitleSource::Model, title));
+        let file = transcript::layout(start.source.agent).title.filter(|_| !start.source.subagent);
+        let beside = file.and_then(|(file, pointer)| plain_file::text_beside(start.path.as_ref(), file, pointer));
+        let title = content.title().map(str::to_owned).or(beside);
+        title.into_iter().for_each(|title| reader.titled(TitleSource::Model, &title));
     }
     if is_compressed {
         // Reads the rest, so that damage behind the end is reported too instead of taking an empty beginning of a

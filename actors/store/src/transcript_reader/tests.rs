@@ -170,6 +170,34 @@ fn the_name_beside_a_transcript_comes_last_and_only_when_it_is_news() {
 }
 
 #[test]
+fn a_title_in_the_state_beside_a_transcript_is_read_with_it() {
+    let temp = tempfile::tempdir().unwrap();
+    let check = |agent: Agent, name: &str, line: &str, beside: &str| {
+        let (path, state) = (temp.path().join(name), temp.path().join(beside));
+        std::fs::write(&path, format!("{line}\n")).unwrap();
+        let start = Start::beginning(Source { agent, subagent: false }, path.to_str().unwrap());
+        let titles = |state_is: &str| -> Vec<String> {
+            std::fs::write(&state, state_is).unwrap();
+            let mut items: Vec<Item> = Vec::new();
+            let read = super::items(&start, OpenCalls::default(), line.len() as u64 + 1, &mut items);
+            assert!(matches!(read, Pass::Read(_)), "{read:?}");
+            let title = |item: Item| match item.body {
+                Body::Meta(Meta::Title { source: TitleSource::Model, text }) => Some(text),
+                _ => None,
+            };
+            items.into_iter().filter_map(title).collect()
+        };
+        assert_eq!(titles(r#"{"title":"Otters","cwd":"/srv/shop"}"#), ["Otters"], "{agent}");
+        for none in [r#"{"title":null}"#, r#"{"title":" "}"#, r#"{"title":7}"#, "{\"title\":\"a", ""] {
+            assert_eq!(titles(none), [""; 0], "{agent} {none}");
+        }
+    };
+    let prompt = r#"{"version":"v1","kind":"Prompt","data":{"content":[{"kind":"text","data":"swim"}]}}"#;
+    check(Agent::Kiro, "0a1b.jsonl", prompt, "0a1b.json");
+    check(Agent::Vibe, "messages.jsonl", r#"{"role":"user","content":"swim","injected":false}"#, "meta.json");
+}
+
+#[test]
 fn another_file_takes_over_when_it_continues_the_first_or_the_first_is_gone() {
     let mut first = Transcript::new(format!("{}\n", prompt("one")).as_bytes());
     first.observe();

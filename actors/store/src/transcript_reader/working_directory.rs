@@ -2,7 +2,6 @@
 //! above it, or the project in which it lies.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::Path;
 
 use baton_conversation::item::Agent;
@@ -10,8 +9,6 @@ use baton_conversation::transcript::{WorkingDirectory, layout, store_file};
 
 use crate::plain_file;
 
-/// Longest file beside a transcript that is read, in bytes. Kiro keeps some MB of its state there.
-const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// Most directory entries compared with a folder's name.
 const MAX_ENTRIES: usize = 8_192;
 
@@ -30,17 +27,7 @@ pub fn find(agent: Agent, transcript: &str) -> Option<String> {
     let path = Path::new(transcript);
     let found = match layout(agent).working_directory {
         WorkingDirectory::Recorded => None,
-        WorkingDirectory::Beside { file, pointer } => {
-            let folder = path.parent()?.file_name()?.to_str()?;
-            let file = file.replace('*', path.file_stem()?.to_str()?).replace('+', folder);
-            let mut bytes = Vec::new();
-            plain_file::open(&[], &path.with_file_name(file), MAX_FILE_BYTES)?
-                .take(MAX_FILE_BYTES)
-                .read_to_end(&mut bytes)
-                .ok()?;
-            let value: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
-            value.pointer(pointer)?.as_str().map(str::to_owned)
-        }
+        WorkingDirectory::Beside { file, pointer } => plain_file::text_beside(path, file, pointer),
         WorkingDirectory::Above(folder) => {
             let folder = path.ancestors().find(|above| above.file_name().is_some_and(|name| name == folder))?;
             named_by(folder.parent()?.file_name()?.to_str()?)

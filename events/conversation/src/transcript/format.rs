@@ -30,6 +30,9 @@ pub struct Layout {
     pub compressed: Option<&'static str>,
     /// Where a session's working directory stands, if no record names it.
     pub working_directory: WorkingDirectory,
+    /// Where a title of the session stands that is not in its records: the name of a JSON file beside the transcript, as in
+    /// [`WorkingDirectory::Beside`], and the pointer to the title.
+    pub title: Option<(&'static str, &'static str)>,
 }
 
 /// Where the working directory of a session stands that its records do not name.
@@ -60,6 +63,7 @@ impl Layout {
         passed_over: &[],
         compressed: None,
         working_directory: WorkingDirectory::Recorded,
+        title: None,
     };
 
     /// True if the file name has the ending of a transcript.

@@ -30,6 +30,7 @@ impl Format for Kiro {
         // `cli/`
         depth: 2,
         working_directory: WorkingDirectory::Beside { file: "*.json", pointer: "/cwd" },
+        title: Some(("*.json", "/title")),
         ..Layout::LINES
     };
     const TOOLS: Tools = Tools {

@@ -43,6 +43,7 @@ impl Format for Vibe {
         // `session/<session>/agents/<subagent>/`
         depth: 5,
         working_directory: WorkingDirectory::Beside { file: "meta.json", pointer: "/environment/working_directory" },
+        title: Some(("meta.json", "/title")),
         ..Layout::LINES
     };
     const TOOLS: Tools = Tools {
