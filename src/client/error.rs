@@ -30,7 +30,7 @@ pub enum Error {
     },
     /// A directory named by an environment variable is not read. No other directory is read in its place.
     #[error(
-        "{variable} names {}, which is not read: {why}; unset it, or list {} in session_tracking.watch_directories of {}",
+        "{variable} names {}, which is not read: {why}; unset it, or list {}, and all other directories that are to be read, in session_tracking.watch_directories of {}",
         directory.display(),
         transcripts.display(),
         config.display()

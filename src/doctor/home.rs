@@ -10,6 +10,7 @@ use baton_home::endpoint::Endpoint;
 use baton_protocol::{OWN_CHILD, SPOOL, SPOOL_DROPPED, SPOOL_FILES_MAX};
 
 use super::Finding;
+use crate::client;
 use crate::environment::{Environment, Hooks};
 use crate::install::hook_command::quoted;
 use crate::print;
@@ -26,7 +27,7 @@ pub(super) fn check(environment: &Environment) -> Vec<Finding> {
     let socket_of = |endpoint: &Endpoint| socket(endpoint.path());
     findings.extend(std::iter::once(&configured).chain(&elsewhere).find_map(socket_of));
     findings.push(spool(&environment.home.join(SPOOL)));
-    findings.push(variables());
+    findings.push(variables(environment));
     if !Hooks::read(&environment.home).enabled {
         let file = environment.home.join("config.json");
         findings.push(Finding::warn(
@@ -112,7 +113,7 @@ fn spool(folder: &Path) -> Finding {
     }
 }
 
-fn variables() -> Finding {
+fn variables(environment: &Environment) -> Finding {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if is_set(&OWN_CHILD) {
         return Finding::warn(
@@ -121,14 +122,19 @@ fn variables() -> Finding {
             format!("unset {OWN_CHILD}; Baton sets it for the programs that it starts"),
         );
     }
+    if let Err(client::Error::NotRead { variable, directory, why, .. }) = client::check_named_directories(environment) {
+        let what = format!("{variable} names {}, which is not read: {why}; commands fail", directory.display());
+        return Finding::error("environment", what, format!("unset {variable}, or mend that"));
+    }
     let agents = Agent::ALL.iter().filter_map(|agent| agent.home().variable);
-    let set: Vec<String> = std::iter::once("BATON_HOME")
-        .chain(agents)
+    let names: std::collections::BTreeSet<&str> = std::iter::once("BATON_HOME").chain(agents).collect();
+    let set: Vec<String> = names
+        .into_iter()
         .filter(is_set)
         .map(|name| format!("{name}={}", std::env::var_os(name).unwrap_or_default().display()))
         .collect();
     match set.is_empty() {
-        true => Finding::ok("environment", "no variable is set: ~/.baton, ~/.claude and ~/.codex are used"),
+        true => Finding::ok("environment", "no variable is set: ~/.baton and the agents' usual directories are used"),
         false => Finding::ok("environment", set.join(", ")),
     }
 }

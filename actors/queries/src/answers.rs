@@ -326,7 +326,10 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
         }
     }
     for path in &overview.unreachable {
-        add(format!("cannot look into {path}"), "make the directory readable for you");
+        add(
+            format!("cannot look into {path}"),
+            "make it readable for you, or if it is a link, put the file itself there",
+        );
     }
     for path in &overview.nameless {
         add(format!("{path} is not read: its name is no UTF-8"), "rename it");

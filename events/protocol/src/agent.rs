@@ -115,10 +115,12 @@ impl Agent {
         (is_id && !words.is_empty()).then(|| words.iter().map(|word| word.replace(ID, session)).collect())
     }
 
-    /// The agent that a person names: `claude`, `Claude-Code`, `codex`.
+    /// The agent that a person names: `claude`, `Claude-Code`, `codex`, `Gemini CLI`.
     pub fn named(text: &str) -> Option<Self> {
-        let wanted = text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
-        let fits = |agent: &Self| agent.as_str() == wanted || agent.as_str().split('_').next() == Some(wanted.as_str());
+        let plain = |text: &str| text.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+        let wanted = plain(text);
+        let is_short = |agent: &Self| agent.as_str().split('_').next() == Some(wanted.as_str());
+        let fits = |agent: &Self| agent.as_str() == wanted || plain(agent.title()) == wanted || is_short(agent);
         Self::ALL.iter().copied().find(fits)
     }
 
@@ -131,6 +133,20 @@ impl Agent {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_agent_is_known_by_its_word_and_its_title() {
+        for agent in Agent::ALL {
+            let title = agent.title().replace(' ', "-");
+            let named = [agent.as_str(), agent.title(), &title, &format!(" {title} ")].map(Agent::named);
+            assert_eq!(named, [Some(*agent); 4], "{title}");
+        }
+        assert_eq!(
+            (Agent::named("claude"), Agent::named("gemini cli")),
+            (Some(Agent::ClaudeCode), Some(Agent::Gemini))
+        );
+        assert_eq!((Agent::named("cli"), Agent::named("")), (None, None));
+    }
 
     #[test]
     fn only_an_id_is_passed_to_an_agent() {

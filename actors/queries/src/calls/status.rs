@@ -124,7 +124,12 @@ impl StatusReport<'_> {
         problems.extend(of_models);
         problems.extend(self.roots.refused().into_iter().map(|refused| answer::Problem {
             what: format!("{}, named by {}, is not read: {}", refused.config_dir, refused.named_by, refused.why),
-            fix: "if its transcripts are to be read, name its `projects` or `sessions` in session_tracking.watch_directories".to_owned(),
+            fix: match refused.named_by.as_str() {
+                // A file in a project: no list of directories changes that.
+                "project" | "config.json" => "nothing need be done if its sessions are not to be read",
+                _ => "if its transcripts are to be read, name its `projects` or `sessions`, and all other directories that are to be read, in session_tracking.watch_directories",
+            }
+            .to_owned(),
         }));
         let named: BTreeMap<_, _> =
             self.roots.with_origin().into_iter().map(|(root, by)| (root.projects, (root.agent, by))).collect();

@@ -34,6 +34,8 @@ const INDEX: &[u8] = b"DIRC";
 const FULL_NAMES: &[&[u8]] = &[&[0, 0, 0, 2], &[0, 0, 0, 3]];
 /// Begins the names of files that hold a part of an index.
 const SHARED: &str = "sharedindex.";
+/// Stands beside an index while git changes it.
+const LOCK: &str = "index.lock";
 
 /// Limit of projects that are looked at for files with sessions.
 const PROJECTS_MAX: usize = 2_000;
@@ -181,6 +183,11 @@ fn pointed(top: &Path) -> Result<PathBuf, String> {
 
 /// True if the index in a directory of git names a file.
 fn names(git: &Path, name: &str) -> Result<bool, String> {
+    // Git writes the files that a pull brings first, and what it tracks last.
+    let lock = git.join(LOCK);
+    if lock.symlink_metadata().is_ok() {
+        return Err(format!("git is at work, or was ended at it: there is {}", lock.display()));
+    }
     let shared = fs::read_dir(git).into_iter().flatten().flatten();
     let shared = shared.filter(|entry| entry.file_name().to_string_lossy().starts_with(SHARED));
     let indexes = std::iter::once(git.join("index")).chain(shared.map(|entry| entry.path()));
@@ -253,6 +260,10 @@ mod tests {
             );
         }
         fs::write(project.join(".git/index"), index(2, "a")).unwrap();
+        fs::write(project.join(".git/index.lock"), "").unwrap();
+        assert!(why(&project).contains("git is at work"));
+        fs::remove_file(project.join(".git/index.lock")).unwrap();
+        assert_eq!(why(&project), "");
         fs::write(project.join(".git/sharedindex.0a"), index(2, NAME)).unwrap();
         assert!(why(&project).contains("git tracks it"));
         fs::remove_dir_all(project.join(".git")).unwrap();
