@@ -6,7 +6,7 @@
 
 use baton_config::configuration::{former_keys, keys};
 use baton_conversation::transcript::{layout, session_file};
-use baton_protocol::{Agent, tool};
+use baton_protocol::{Agent, Moved, tool};
 
 /// Width of generated text; the files keep to 80.
 const WIDTH: usize = 78;
@@ -151,8 +151,10 @@ fn agent_list() -> String {
             paths => paths.join(" and "),
         };
         let variable = home.variable.map(|name| format!("; `{name}` names another `{below}`")).unwrap_or_default();
+        let part = |part: &Moved| format!("; `{}` names another `{below}/{}`", part.variable, part.part);
+        let moved: String = home.moved.iter().map(part).collect();
         let resume = agent.resume("ID").map(|line| format!("; `{}` goes on", line.join(" "))).unwrap_or_default();
-        wrapped_item(&format!("{}: {folders}{variable}{resume}", agent.title()))
+        wrapped_item(&format!("{}: {folders}{variable}{moved}{resume}", agent.title()))
     };
     // An agent without a folder keeps its sessions in projects only.
     Agent::ALL.iter().filter(|agent| !layout(**agent).folders.is_empty()).map(entry).collect()

@@ -127,6 +127,12 @@ fn of_project(project: &Path) -> Found {
     there.collect()
 }
 
+/// Returns why an agent's sessions in a project are not read. `None` if they are, or if it has none there yet. Blocks for
+/// short disk reads.
+pub fn why_unread_in(agent: Agent, project: &Path) -> Option<String> {
+    of_project(project).into_iter().find(|(root, _)| root.agent == agent)?.1.err()
+}
+
 fn check(file: &Path) -> Result<(), String> {
     let metadata = file.symlink_metadata().map_err(|error| error.to_string())?;
     if !metadata.is_file() {
