@@ -33,6 +33,7 @@ mod damage;
 mod databases;
 mod days;
 mod demo;
+mod directories;
 mod doctor;
 mod earlier;
 mod endpoint;
