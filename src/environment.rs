@@ -10,6 +10,7 @@ use std::time::UNIX_EPOCH;
 use baton_base::limits;
 use baton_base::transcript_root::Root;
 use baton_conversation::item::Agent;
+use baton_conversation::transcript::layout;
 use baton_home::environment::{current_directory, project, user_home, works_in};
 use baton_protocol::{Caller, Welcome};
 use baton_tracking::transcript_roots;

@@ -131,7 +131,8 @@ fn no_statement_walks_through_the_table() {
         for sql in [schema.sessions, schema.session, schema.rows] {
             let mut plan = editor.writer.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
             let count = plan.parameter_count();
-            let steps = plan.query_map(rusqlite::params_from_iter(std::iter::repeat_n("c1", count)), |row| row.get(3)).unwrap();
+            let steps =
+                plan.query_map(rusqlite::params_from_iter(std::iter::repeat_n("c1", count)), |row| row.get(3)).unwrap();
             let steps: Vec<String> = steps.map(Result::unwrap).collect();
             let is_range = |step: &String| !step.starts_with("SCAN") || step.contains("CONSTANT");
             assert!(steps.iter().all(is_range), "{sql}: {steps:?}");
