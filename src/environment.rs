@@ -4,12 +4,13 @@
 pub(crate) mod zone;
 
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use baton_base::limits;
 use baton_base::transcript_root::Root;
 use baton_conversation::item::Agent;
+use baton_conversation::transcript::layout;
 use baton_home::environment::{current_directory, project, user_home, works_in};
 use baton_protocol::{Caller, Welcome};
 use baton_tracking::transcript_roots;
@@ -33,20 +34,67 @@ pub(crate) fn read_directories(environment: &Environment) -> impl Iterator<Item 
 
 /// The directories searched for transcripts.
 pub fn roots(environment: &Environment) -> Vec<Root> {
-    let main = read_directories(environment).flat_map(|(agent, directory)| Root::of_agent(agent, directory));
-    let user = environment.user_directory();
-    main.chain(user.into_iter().flat_map(|user| Agent::ALL.iter().flat_map(|agent| Root::also_of(*agent, user))))
-        .collect()
+    let usual = read_directories(environment).flat_map(|(agent, directory)| Root::of_agent(agent, directory));
+    let user = environment.user_directory().into_iter();
+    let also = user.flat_map(|user| Agent::ALL.iter().flat_map(|agent| Root::also_of(*agent, user)));
+    let moved = moved_roots(environment).into_iter().map(|(_, root)| root);
+    usual.chain(also).chain(moved.filter(|root| why_unfit_folder(&root.projects).is_none())).collect()
 }
 
-/// A directory that a variable names but that must not be read, with the reason. No daemon is started with it.
-pub fn unfit_directory(environment: &Environment) -> Option<(Agent, &Path, String)> {
-    let user = user_home()?;
-    named(environment).find_map(|(agent, directory)| Some((agent, directory, why_unfit(agent, directory, &user)?)))
+/// The directories that variables name for a part of an agent's files, each with its variable.
+fn moved_roots(environment: &Environment) -> Vec<(&'static str, Root)> {
+    let of_folder = |agent: Agent, folder: &str| {
+        // The first variable that is set and moves the folder wins.
+        agent.home().moved.iter().find_map(|part| {
+            let (place, below) = (environment.moved(part.variable)?, part.place(folder)?);
+            let projects = if below.is_empty() { place.to_owned() } else { place.join(below) };
+            Some((part.variable, Root { agent, projects }))
+        })
+    };
+    let of_agent = |agent: Agent| layout(agent).folders.iter().filter_map(move |folder| of_folder(agent, folder));
+    let is_usual = |root: &Root| {
+        let directory = environment.read_directory(root.agent);
+        directory.is_some_and(|directory| Root::of_agent(root.agent, directory).contains(root))
+    };
+    Agent::ALL.iter().copied().flat_map(of_agent).filter(|(_, root)| !is_usual(root)).collect()
+}
+
+/// Directories that variables name but that must not be read: the agent, the variable, and the reason.
+pub fn unfit_directories(environment: &Environment) -> Vec<Unfit> {
+    let Some(user) = user_home() else { return Vec::new() };
+    let unfit = |(agent, directory): (Agent, &Path)| {
+        let (directory, why) = (directory.to_owned(), why_unfit(agent, directory, &user)?);
+        Some(Unfit { agent, variable: agent.home().variable.unwrap_or_default(), directory, why })
+    };
+    let moved = |(variable, root): (&'static str, Root)| {
+        let why = why_unfit_folder(&root.projects)?;
+        Some(Unfit { agent: root.agent, variable, directory: root.projects, why })
+    };
+    let of_moved = moved_roots(environment).into_iter().filter_map(moved);
+    named(environment).filter_map(unfit).chain(of_moved).collect()
+}
+
+/// A directory that a variable names but that must not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfit {
+    /// The agent whose transcripts it would hold.
+    pub agent: Agent,
+    /// The variable.
+    pub variable: &'static str,
+    /// The directory.
+    pub directory: PathBuf,
+    /// The reason.
+    pub why: String,
+}
+
+/// True if a person's command ends where the agent's directory must not be read. Variables of other agents are often set
+/// for other purposes: of those only the agent is left out.
+pub fn is_required(agent: Agent) -> bool {
+    matches!(agent, Agent::ClaudeCode | Agent::Codex)
 }
 
 /// A directory that a variable names but the daemon refuses, with the reason. `None` if the directory cannot hold
-/// transcripts, or if the configuration lists what is read, which overrides variables.
+/// transcripts, if only its agent is left out, or if the configuration lists what is read, which overrides variables.
 pub fn refused<'a>(environment: &'a Environment, welcome: &'a Welcome) -> Option<(Agent, &'a Path, &'a str)> {
     if welcome.roots_configured {
         return None;
@@ -55,7 +103,7 @@ pub fn refused<'a>(environment: &'a Environment, welcome: &'a Welcome) -> Option
         let directory = directory.to_owned();
         in_time(move || transcript_roots::holds_nothing(agent, &directory)).unwrap_or(false)
     };
-    named(environment).find_map(|(agent, directory)| {
+    named(environment).filter(|(agent, _)| is_required(*agent)).find_map(|(agent, directory)| {
         let why = match agent {
             Agent::ClaudeCode => welcome.root_refused.as_deref(),
             Agent::Codex => welcome.codex_refused.as_deref(),
@@ -132,6 +180,12 @@ fn why_unfit(agent: Agent, directory: &Path, user: &Path) -> Option<String> {
     let (named, places) = (directory.to_owned(), works_in());
     // If the file system does not answer, the daemon will report it.
     in_time(move || transcript_roots::unfit(agent, &named, &places)).flatten()
+}
+
+/// The same of a folder with transcripts.
+fn why_unfit_folder(folder: &Path) -> Option<String> {
+    let (named, places) = (folder.to_owned(), works_in());
+    in_time(move || transcript_roots::unfit_folder(&named, &places)).flatten()
 }
 
 fn has_transcript(root: &Root, directory: &Path, depth: usize) -> bool {

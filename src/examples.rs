@@ -17,8 +17,9 @@ pub fn stand_in(environment: &Environment) -> Option<PathBuf> {
     // Checked in this order so that a home with a log never waits for a root.
     let is_place = environment::log_is_empty(environment) && folder.join("projects").is_dir();
     // A variable naming an unreadable directory is an error; the examples must not hide it.
-    let wanted =
-        is_place && environment::unfit_directory(environment).is_none() && !environment::has_transcripts(environment);
+    let wanted = is_place
+        && environment::unfit_directories(environment).is_empty()
+        && !environment::has_transcripts(environment);
     wanted.then_some(folder)
 }
 

@@ -6,7 +6,7 @@
 
 use baton_config::configuration::{former_keys, keys};
 use baton_conversation::transcript::layout;
-use baton_protocol::{Agent, tool};
+use baton_protocol::{Agent, Moved, tool};
 
 /// Width of generated text; the files keep to 80.
 const WIDTH: usize = 78;
@@ -154,8 +154,10 @@ fn agent_list() -> String {
             paths => paths.iter().cloned().chain(in_projects).collect::<Vec<_>>().join(" and "),
         };
         let variable = home.variable.map(|name| format!("; `{name}` names another `{below}`")).unwrap_or_default();
+        let part = |part: &Moved| format!("; `{}` names another `{below}/{}`", part.variable, part.part);
+        let moved: String = home.moved.iter().map(part).collect();
         let resume = agent.resume("ID").map(|line| format!("; `{}` goes on", line.join(" "))).unwrap_or_default();
-        wrapped_item(&format!("{}: {folders}{variable}{resume}", agent.title()))
+        wrapped_item(&format!("{}: {folders}{variable}{moved}{resume}", agent.title()))
     };
     Agent::ALL.iter().map(entry).collect()
 }

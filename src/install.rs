@@ -5,6 +5,7 @@
 //! are touched, and removing them restores the files byte for byte.
 
 pub(crate) mod agents;
+pub(crate) mod codex_config;
 pub(crate) mod document;
 mod edit;
 mod entry_form;
@@ -26,7 +27,7 @@ use serde_json::{Value, json};
 
 use crate::environment::Environment;
 use crate::program;
-use agents::Setup;
+use agents::{Servers, Setup};
 use edit::Part;
 use hook_command::HookCommand;
 use locations::{AgentFiles, Programs};
@@ -155,6 +156,11 @@ impl Installer {
         })
     }
 
+    /// The agent's name for display.
+    pub fn title(&self) -> &'static str {
+        self.host.title()
+    }
+
     /// True if it sets up Codex.
     pub fn is_of_codex(&self) -> bool {
         self.host == Host::Codex
@@ -180,8 +186,7 @@ impl Installer {
                 place.parts.retain(|part| *part != Part::Hooks);
             }
             let target = Target::read(&place.path)?;
-            let mut document = self.document(&target)?;
-            let value = document.value().map_err(|source| self.content(&target, source))?;
+            let value = place.value(target.text()).map_err(|source| self.content(&target, source))?;
             if place.parts.contains(&Part::Hooks) {
                 self.remark_on_settings(&value, &mut plan)?;
             }
@@ -190,20 +195,19 @@ impl Installer {
             {
                 plan.remarks.push(server::foreign(&command));
             }
-            if !document.is_strict() {
+            if !place.is_strict(target.text()) {
                 plan.remarks.push(self.remark_on_comments(&target));
             }
-            self.put_in(&place.parts, &mut document).map_err(|source| self.content(&target, source))?;
-            plan.changes.extend(self.write(target, document.text())?);
+            let text = self.put_in(&place, target.text()).map_err(|source| self.content(&target, source))?;
+            plan.changes.extend(self.write(target, text)?);
         }
         plan.remarks.extend(self.files.instead.as_deref().map(|path| remark::instead(self.host.title(), path)));
         if let Some(path) = &self.files.script {
             plan.changes.extend(self.plan_script(path)?);
         }
-        if self.host == Host::Codex {
+        if let (Host::Codex, Some(config)) = (self.host, &self.files.servers) {
             let found = hooks::find(&hooks::CLAUDE, &self.value(&Target::read(&self.files.settings)?)?);
-            let untrusted =
-                hooks::untrusted(&server::codex_config(&self.files.settings)?, &self.files.settings, &found);
+            let untrusted = hooks::untrusted(&codex_config::read(config)?, &self.files.settings, &found);
             plan.remarks.extend((!plan.changes.is_empty() || !untrusted.is_empty()).then(|| {
                 "Codex runs no hook that you have not trusted: start `codex` once and accept them where it says that hooks \
                  need review"
@@ -211,10 +215,15 @@ impl Installer {
             }));
         }
         plan.remarks.extend(self.remarks_on_programs());
-        if self.files.servers.is_none() {
-            self.plan_registration(&mut plan)?;
+        if self.is_registered_by_command() {
+            self.plan_registration(&mut plan);
         }
         Ok(plan)
+    }
+
+    /// True if the agent's own command registers the server.
+    fn is_registered_by_command(&self) -> bool {
+        self.setup.servers == Servers::Command && self.files.servers.is_none()
     }
 
     /// Adds remarks on what Claude Code's settings do to hooks and transcripts. An enabled plugin is an error.
@@ -286,8 +295,8 @@ impl Installer {
         if let Some(path) = &self.files.script {
             plan.changes.extend(self.plan_script_removal(path)?);
         }
-        if self.files.servers.is_none() {
-            self.plan_deregistration(&mut plan)?;
+        if self.is_registered_by_command() {
+            self.plan_deregistration(&mut plan);
         }
         match self.plan_guidance_removal() {
             Ok(change) => plan.changes.extend(change),
@@ -320,13 +329,13 @@ impl Installer {
 
     /// The parts to add by hand.
     pub fn printed(&self) -> Printed {
-        let files = self.places().into_iter().map(|place| (self.by_hand(&place.parts), place.path));
+        let files = self.places().into_iter().map(|place| (self.by_hand(&place), place.path));
         let script = self.files.script.as_ref().map(|path| (self.script(), path.clone()));
         let servers = json!({ self.setup.entry.key: { server::NAME: self.server } });
         Printed {
             files: files.chain(script).collect(),
             servers: serde_json::to_string_pretty(&servers).ok().filter(|_| self.host == Host::Claude),
-            command: self.setup.servers.is_empty().then(|| self.server.add_line()),
+            command: (self.setup.servers == Servers::Command).then(|| self.server.add_line()),
         }
     }
 
@@ -345,7 +354,7 @@ impl Installer {
         {
             return Err(Error::Registered(true));
         }
-        if is_ours(self.registered()?) {
+        if is_ours(self.registered()) {
             return Err(Error::Registered(false));
         }
         Ok(plugin::write(folder, &self.hook_command, &self.server)?)

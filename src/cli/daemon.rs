@@ -51,7 +51,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     }
     // A project's settings may have named the directories to the program that starts a detached daemon.
     let environment = match mode {
-        Mode::Detached => &environment::for_daemon(environment),
+        Mode::Detached | Mode::Foreground => &environment::for_daemon(environment),
         Mode::Throwaway => &environment.clone().only_named(),
         _ => environment,
     };

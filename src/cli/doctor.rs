@@ -22,7 +22,7 @@ starts nothing. Each problem comes with a fix.
 ✓ in order, ! works, but could be better, ✗ does not work, ? cannot be determined now. Exit code 1 only if there is a ✗.
 
 At the end it says for each agent here whether its MCP server and its hooks are present as `baton install` writes them, \
-changed, off, gone (they name a program that does not exist) or absent.
+changed, off, gone (they name a program that does not exist) or absent. Pi has no MCP servers.
 
 JSON: {\"healthy\",\"findings\":[{\"check\",\"status\":\"ok|warn|error|unknown\",\"what\",\"fix\",\"agent\"}],\
 \"agents\":[{\"agent\",\"title\",\"mcp_server\",\"hooks\":\"present|changed|off|gone|absent|unknown\",\"hooks_trusted\"}]}
@@ -89,7 +89,8 @@ fn table(agents: &[Connection]) -> Table<3> {
             Some(false) => ", not all trusted",
             None => "",
         };
-        table.row([Cell::new(agent.title), cell(agent.mcp_server, ""), cell(agent.hooks, trust)]);
+        let server = agent.mcp_server.map_or(Cell::styled(Style::Faint, "has none"), |link| cell(link, ""));
+        table.row([Cell::new(agent.title), server, cell(agent.hooks, trust)]);
     }
     table
 }

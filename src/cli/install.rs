@@ -1,13 +1,18 @@
 //! `baton install`: sets up hooks and MCP server in the agents found, and guidance in Claude Code.
 
+use std::ffi::OsStr;
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use baton_protocol::{TrackingParams, method};
+use baton_protocol::{Agent, TrackingParams, method};
+use baton_tracking::transcript_roots;
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, Command, ValueEnum};
 
 use super::Error;
-use crate::environment::Environment;
+use crate::environment::{Environment, in_time};
 use crate::install::{Change, Error as Planning, Host, Installer, Plan, Scope};
 use crate::print::{self, Output, Style};
 
@@ -15,7 +20,7 @@ use crate::print::{self, Output, Style};
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Args {
     /// The agents [default: all that are found on this machine]
-    #[arg(value_enum, value_name = "AGENT")]
+    #[arg(value_parser = AgentParser, value_name = "AGENT")]
     agents: Vec<Host>,
     /// Show what would change, and change nothing
     #[arg(long)]
@@ -44,7 +49,7 @@ pub(super) struct Args {
 }
 
 const AFTER_HELP: &str = "\
-Shows what changes in the agents' files for hooks and MCP servers, and asks before it writes. Only Baton's own entries \
+Shows what changes in each agent's files for hooks and MCP server, and asks before it writes them. Only Baton's own entries \
 are touched; a copy of the file is kept beside it. Run it again after an update: it repairs what is no longer \
 right, or says that there is nothing to do. `baton doctor` checks that everything works, `baton uninstall` removes it again.
 
@@ -78,21 +83,28 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         let what = "none of these agents has a file for --rules; Claude Code has --claude-md, Cursor its settings";
         return Err(Error::Usage(what.to_owned()));
     }
-    let mut plan = plan_all(&installers, args.dry_run, Installer::plan)?;
-    if args.rules {
-        let Plan { changes, remarks, refused } = plan_all(&installers, args.dry_run, Installer::plan_rules)?;
-        plan.changes.extend(changes);
-        plan.remarks.extend(remarks);
-        plan.refused.extend(refused);
-    }
     let guidance = installers.iter().find_map(|installer| installer.plan_guidance().transpose()).transpose();
     // Guidance that cannot be added is not offered.
-    let (wanted, offered) = if args.claude_md { (guidance?, None) } else { (None, guidance.unwrap_or_default()) };
-    plan.changes.extend(wanted);
+    let (mut wanted, offered) = if args.claude_md { (guidance?, None) } else { (None, guidance.unwrap_or_default()) };
+    let mut plans = plan_all(&installers, args.dry_run, Installer::plan)?;
+    let of_claude = plans.iter_mut().find(|(title, _)| *title == Host::Claude.title());
+    of_claude.into_iter().for_each(|(_, plan)| plan.changes.extend(wanted.take()));
+    if args.rules {
+        let rules = plan_all(&installers, args.dry_run, Installer::plan_rules)?;
+        for ((_, plan), (_, Plan { changes, remarks, refused })) in plans.iter_mut().zip(rules) {
+            plan.changes.extend(changes);
+            plan.remarks.extend(remarks);
+            plan.refused.extend(refused);
+        }
+    }
     let is_asked = !args.yes && !args.dry_run;
     let nothing = "Everything is as it should be; nothing to do.";
-    let done = carry_out(&plan, args.dry_run, args.yes, nothing, &output)?;
+    let (done, is_declined) = carry_out(&plans, args.dry_run, args.yes, nothing, &output)?;
+    if args.agents.is_empty() && args.scope == Scope::User {
+        output.line(&format!("Read as well, with nothing to set up: {}", read_only().join(", ")));
+    }
     match offered {
+        Some(_) if is_declined => {}
         Some(change) if is_asked && done == ExitCode::SUCCESS && is_terminal() => {
             output.line("");
             show(&change, &output);
@@ -118,8 +130,8 @@ pub(super) fn of_project(
     is_dry: bool,
 ) -> Result<Option<ExitCode>, Error> {
     let usage = |text: &str| Err(Error::Usage(text.to_owned()));
-    let (title, project) = match (agents, project) {
-        ([only], Some(project)) if only.is_in_projects() => (only.title(), project),
+    let (agent, project) = match (agents, project) {
+        ([only], Some(project)) if only.is_in_projects() => (only.agent(), project),
         ([only], None) if only.is_in_projects() => {
             return usage(&format!(
                 "nothing is set up in {}: its sessions are read in every project where another agent has worked; name \
@@ -134,6 +146,11 @@ pub(super) fn of_project(
     let directory = directory.map_err(|error| Error::File { path: project.to_owned(), reason: error.to_string() })?;
     let shown = directory.display().to_string();
     let output = Output::new();
+    let title = agent.title();
+    let refused = in_time(move || transcript_roots::why_unread_in(agent, &directory)).flatten();
+    if let Some(why) = refused.filter(|_| is_read) {
+        return Err(Error::File { path: format!("{title}'s sessions in {shown}"), reason: why });
+    }
     if !is_dry {
         let params = TrackingParams { enabled: None, project: Some(shown.clone()), stores: Some(is_read) };
         super::ask_shown(environment, false, |client| client.call_raw(method::TRACKING, &params, |_| {}))?;
@@ -172,16 +189,16 @@ pub(super) fn installers(environment: &Environment, named: &[Host], scope: Scope
     installers.collect()
 }
 
-/// Merges the plans of all installers.
+/// The plan of each installer, with its agent's name for display.
 pub(super) fn plan_all(
     installers: &[Installer],
     is_dry: bool,
     plan: impl Fn(&Installer) -> Result<Plan, Planning>,
-) -> Result<Plan, Error> {
-    let mut all = Plan::default();
+) -> Result<Vec<(&'static str, Plan)>, Error> {
+    let mut all: Vec<(&str, Plan)> = Vec::new();
     for installer in installers {
         let is_one_of_several = installers.len() > 1;
-        let Plan { changes, remarks, refused } = match plan(installer) {
+        let mut planned = match plan(installer) {
             // One agent that a plugin covers, or whose file cannot be changed, does not keep the others from theirs.
             Err(error @ Planning::Plugin(..)) if is_one_of_several => {
                 Plan { remarks: vec![error.to_string()], ..Plan::default() }
@@ -194,13 +211,44 @@ pub(super) fn plan_all(
         if !is_dry {
             installer.sweep();
         }
-        all.changes.extend(changes);
-        all.refused.extend(refused);
         // Some remarks concern the machine, not one agent: show them once.
-        let new: Vec<String> = remarks.into_iter().filter(|remark| !all.remarks.contains(remark)).collect();
-        all.remarks.extend(new);
+        planned.remarks.retain(|remark| !all.iter().any(|(_, plan)| plan.remarks.contains(remark)));
+        all.push((installer.title(), planned));
     }
     Ok(all)
+}
+
+/// Agents whose sessions are read, and in which nothing can be set up.
+fn read_only() -> Vec<&'static str> {
+    Agent::ALL.iter().filter(|agent| Host::of(**agent).is_none()).map(|agent| agent.title()).collect()
+}
+
+/// Parses the name of an agent in any of its spellings.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AgentParser;
+
+impl TypedValueParser for AgentParser {
+    type Value = Host;
+
+    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<Host, clap::Error> {
+        match value.to_str().and_then(Agent::named).map(|agent| Host::of(agent).ok_or(agent)) {
+            Some(Ok(host)) => Ok(host),
+            Some(Err(agent)) => Err(clap::Error::raw(
+                ErrorKind::ValueValidation,
+                format!(
+                    "there is nothing to set up in {}: its sessions are read without it, and end by a close, a search or \
+                     silence; `baton handoff` prints what the last one left\n",
+                    agent.title()
+                ),
+            )
+            .with_cmd(command)),
+            None => EnumValueParser::<Host>::new().parse_ref(command, argument, value),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(Host::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
 }
 
 fn print_by_hand(installer: &Installer, output: &Output) {
@@ -232,49 +280,101 @@ fn plugin(installer: &Installer, folder: &Path, output: &Output) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows a plan, asks for confirmation, and carries it out. `nothing` is printed if the plan is empty.
+/// Shows each agent's plan, asks for confirmation of it, and carries it out. `nothing` is printed if there is nothing to
+/// change. Returns the exit code, and true if a plan was declined.
 pub(super) fn carry_out(
-    plan: &Plan,
+    plans: &[(&str, Plan)],
     is_dry: bool,
     is_agreed: bool,
     nothing: &str,
     output: &Output,
-) -> Result<ExitCode, Error> {
-    for change in &plan.changes {
-        show(change, output);
-    }
-    for remark in &plan.remarks {
-        output.line(&format!("{} {}", output.styled(Style::Warning, "note:"), print::plain(remark)));
-    }
-    plan.refused.iter().for_each(|why| print::error(why));
-    let mut code = if plan.refused.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
-    if plan.changes.is_empty() {
-        if plan.refused.is_empty() {
-            output.line(nothing);
+) -> Result<(ExitCode, bool), Error> {
+    let with_changes = plans.iter().filter(|(_, plan)| !plan.changes.is_empty()).count();
+    let mut is_agreed = is_agreed || is_dry;
+    let cannot_ask = !is_agreed && !is_terminal();
+    let (mut made, mut has_failed, mut is_declined) = (0, false, false);
+    for (title, plan) in plans {
+        plan.changes.iter().for_each(|change| show(change, output));
+        for remark in &plan.remarks {
+            output.line(&format!("{} {}", output.styled(Style::Warning, "note:"), print::plain(remark)));
         }
-        return Ok(code);
-    }
-    if is_dry {
-        output.line("Nothing was changed.");
-        return Ok(code);
-    }
-    if !is_agreed && !is_terminal() {
-        return Err(Error::NotAgreed);
-    }
-    if !is_agreed && !confirm("Make these changes?", output) {
-        output.line("Nothing was changed.");
-        return Ok(ExitCode::FAILURE);
-    }
-    for change in &plan.changes {
-        match change.make() {
-            Ok(done) => output.line(&print::plain(&done)),
-            Err(error) => {
-                print::error(&error.to_string());
-                code = ExitCode::FAILURE;
+        plan.refused.iter().for_each(|why| print::error(why));
+        has_failed |= !plan.refused.is_empty();
+        if plan.changes.is_empty() || is_dry || cannot_ask {
+            continue;
+        }
+        let choice = if is_agreed { Choice::All } else { choose(title, with_changes > 1, output) };
+        is_agreed = choice == Choice::All;
+        is_declined |= matches!(choice, Choice::No | Choice::Quit);
+        match choice {
+            Choice::Yes | Choice::All => {}
+            Choice::No => continue,
+            Choice::Quit => break,
+        }
+        for change in &plan.changes {
+            made += 1;
+            match change.make() {
+                Ok(done) => output.line(&print::plain(&done)),
+                Err(error) => {
+                    print::error(&error.to_string());
+                    has_failed = true;
+                }
             }
         }
     }
-    Ok(code)
+    if cannot_ask && with_changes > 0 {
+        return Err(Error::NotAgreed);
+    }
+    let code = if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    match (with_changes, made) {
+        (0, _) if has_failed => {}
+        (0, _) => output.line(nothing),
+        (_, 0) => {
+            output.line("Nothing was changed.");
+            return Ok((if is_dry { code } else { ExitCode::FAILURE }, is_declined));
+        }
+        _ => {}
+    }
+    Ok((code, is_declined))
+}
+
+/// What a person says to one agent's changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Yes,
+    No,
+    /// To this agent's and all others'.
+    All,
+    /// To neither.
+    Quit,
+}
+
+impl Choice {
+    /// What an answer says; all else than a clear yes is a no.
+    fn of(answer: &str) -> Self {
+        match answer.trim().to_ascii_lowercase().as_str() {
+            "y" | "yes" => Self::Yes,
+            "a" | "all" => Self::All,
+            "q" | "quit" => Self::Quit,
+            _ => Self::No,
+        }
+    }
+}
+
+fn choose(title: &str, is_one_of_several: bool, output: &Output) -> Choice {
+    if !is_one_of_several {
+        return if confirm("Make these changes?", output) { Choice::Yes } else { Choice::No };
+    }
+    let question = format!("Make these changes for {title}?");
+    output.line(&format!("{} [y/N, a for all, q to stop]", output.styled(Style::Strong, &question)));
+    // Without an answer there is none to come.
+    read_answer().map_or(Choice::Quit, |answer| Choice::of(&answer))
+}
+
+/// A line of the person; `None` at the end of input.
+fn read_answer() -> Option<String> {
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).ok().filter(|bytes| *bytes > 0).map(|_| answer)
 }
 
 /// The current directory.
@@ -303,8 +403,5 @@ pub(super) fn is_terminal() -> bool {
 
 pub(super) fn confirm(question: &str, output: &Output) -> bool {
     output.line(&format!("{} [y/N]", output.styled(Style::Strong, question)));
-    let mut answer = String::new();
-    // A failed read counts as no.
-    let _ = io::stdin().lock().read_line(&mut answer);
-    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+    read_answer().is_some_and(|answer| Choice::of(&answer) == Choice::Yes)
 }

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-use baton_protocol::answer::{Row, Search, Sessions, Show};
-use baton_protocol::{SearchParams, SessionsParams, ShowParams, code, method};
+use baton_protocol::answer::{Hit, Row, Search, Sessions, Show};
+use baton_protocol::{Agent, SearchParams, SessionsParams, ShowParams, code, method};
+use serde::Serialize;
 
 use super::Error;
 use crate::client;
@@ -19,8 +20,8 @@ const MIN_ID_CHARS: usize = 4;
 const HELP: &str = "\
 Starts the session's agent with the session, in the directory in which the session began: `claude --resume ID`, \
 `codex resume ID` and so on. Names a session by its id, the beginning of one, or words that are searched for; without \
-either it takes the last session of this directory's project. If words fit several sessions, they are listed and none \
-is started.
+either it takes the last session of this directory's project. If words fit several sessions, or the project has none, \
+sessions are listed and none is started.
 
 A session that is still open somewhere is refused, because two agents would write one transcript: end it there, or \
 close it with `baton close ID`. The directory must exist and be yours.
@@ -50,15 +51,16 @@ pub(super) struct Args {
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     let output = Output::new();
-    let row = match args.words.as_slice() {
+    let found = match args.words.as_slice() {
         [] => last_of_project(environment)?,
-        words => match find(environment, words)? {
-            Found::One(row) => *row,
-            Found::Several(found) => {
-                list(&found, args.json, &output);
-                return Ok(ExitCode::FAILURE);
-            }
-        },
+        words => find(environment, words)?,
+    };
+    let row = match found {
+        Found::One(row) => *row,
+        Found::Several(why, choices) => {
+            list(why, &choices, args.json, &output);
+            return Ok(ExitCode::FAILURE);
+        }
     };
     let plan = Plan::new(&row).map_err(Error::Resume)?;
     if args.json {
@@ -76,7 +78,16 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
 
 enum Found {
     One(Box<Row>),
-    Several(Search),
+    /// Why there is more than one, and those to choose from.
+    Several(&'static str, Vec<Choice>),
+}
+
+/// A session to choose.
+#[derive(Serialize)]
+struct Choice {
+    session_id: String,
+    title: String,
+    resume: Option<String>,
 }
 
 /// The session with an id, or else those that the words find.
@@ -103,7 +114,10 @@ fn find(environment: &Environment, words: &[String]) -> Result<Found, Error> {
             "no session that an agent can go on with fits {query:?}; `baton sessions` lists them all"
         ))),
         [hit] => Ok(Found::One(Box::new(show(environment, &hit.session_id)?))),
-        _ => Ok(Found::Several(found)),
+        _ => {
+            let choice = |hit: Hit| Choice { session_id: hit.session_id, title: hit.title, resume: hit.resume };
+            Ok(Found::Several("Several sessions fit", found.hits.into_iter().map(choice).collect()))
+        }
     }
 }
 
@@ -120,31 +134,47 @@ fn show(environment: &Environment, session: &str) -> Result<Row, Error> {
     Ok(super::parse_result::<Show>(&result)?.row)
 }
 
-/// The last session of this directory's project, except the one that asks.
-fn last_of_project(environment: &Environment) -> Result<Row, Error> {
-    let params = SessionsParams { project: Some(super::project(".")), ..SessionsParams::default() };
+/// The last session of this directory's project, or if it has none, the last ones of all.
+fn last_of_project(environment: &Environment) -> Result<Found, Error> {
+    let of_project = match last(environment, Some(super::project("."))) {
+        Err(Error::Client(client::Error::Refused(failure))) if failure.code == code::NOT_FOUND => None,
+        found => found?.into_iter().next(),
+    };
+    if let Some((row, _)) = of_project {
+        return Ok(Found::One(Box::new(row)));
+    }
+    let choice = |(row, line): (Row, String)| {
+        let agent = row.agent.as_deref().and_then(Agent::parse).map_or("", Agent::title);
+        let title = format!("{agent} in {}", row.directory.or(row.project).unwrap_or_default());
+        Choice { session_id: row.session_id, title, resume: Some(line) }
+    };
+    let choices: Vec<Choice> = last(environment, None)?.into_iter().take(LISTED as usize).map(choice).collect();
+    if choices.is_empty() {
+        let next = "`baton sessions` lists all that are known";
+        return Err(Error::Resume(format!("there is no session yet that an agent can go on with; {next}")));
+    }
+    Ok(Found::Several("This directory's project has no session to go on with. The last ones of others", choices))
+}
+
+/// The sessions that an agent can go on with, the last one first, except the one that asks.
+fn last(environment: &Environment, project: Option<String>) -> Result<Vec<(Row, String)>, Error> {
+    let params = SessionsParams { project, ..SessionsParams::default() };
     let result = super::ask(environment, |client| client.call_raw(method::SESSIONS, &params, |_| {}))?;
     let found: Sessions = super::parse_result(&result)?;
     let asking = environment::caller().agent_session;
-    let may =
-        |row: &Row| Some(&row.session_id) != asking.as_ref() && row.message_count > 0 && resume::line(row).is_some();
-    let last = found.sessions.into_iter().find(may);
-    last.ok_or_else(|| {
-        let next = "name one by its id or by words, as in `baton resume rotate token`";
-        Error::Resume(format!("this directory's project has no session to go on with; {next}"))
-    })
+    let may = |row: &Row| Some(&row.session_id) != asking.as_ref() && row.message_count > 0;
+    let rows = found.sessions.into_iter().filter(may);
+    Ok(rows.filter_map(|row| resume::line(&row).map(|line| (row, line))).collect())
 }
 
-fn list(found: &Search, is_json: bool, output: &Output) {
+fn list(why: &str, choices: &[Choice], is_json: bool, output: &Output) {
     if is_json {
-        let entry = |hit: &baton_protocol::answer::Hit| serde_json::json!({ "session_id": hit.session_id, "title": hit.title, "resume": hit.resume });
-        let sessions: Vec<_> = found.hits.iter().map(entry).collect();
-        output.data(&serde_json::json!({ "sessions": sessions }).to_string());
+        output.data(&serde_json::json!({ "sessions": choices }).to_string());
         return;
     }
-    output.line("Several sessions fit; name one by its id:");
-    for hit in &found.hits {
-        let (id, title) = (output.id(&hit.session_id), print::one_line(&hit.title, 100));
+    output.line(&format!("{why}; name one by its id:"));
+    for choice in choices {
+        let (id, title) = (output.id(&choice.session_id), print::one_line(&choice.title, 100));
         output.line(&format!("  baton resume {}  {}", output.styled(Style::Strong, &id), print::plain(&title)));
     }
 }

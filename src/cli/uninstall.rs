@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::Error;
-use super::install::{carry_out, installers, of_project, plan_all};
+use super::install::{AgentParser, carry_out, installers, of_project, plan_all};
 use crate::environment::Environment;
 use crate::install::{Host, Installer, Scope};
 use crate::print::{self, Output};
@@ -12,7 +12,7 @@ use crate::print::{self, Output};
 #[command(after_help = AFTER_HELP)]
 pub(super) struct Args {
     /// The agents [default: all that are found on this machine]
-    #[arg(value_enum, value_name = "AGENT")]
+    #[arg(value_parser = AgentParser, value_name = "AGENT")]
     agents: Vec<Host>,
     /// Show what would change, and change nothing
     #[arg(long)]
@@ -43,14 +43,14 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         return Ok(done);
     }
     let installers = installers(environment, &args.agents, args.scope)?;
-    let plan = plan_all(&installers, args.dry_run, Installer::plan_removal)?;
+    let plans = plan_all(&installers, args.dry_run, Installer::plan_removal)?;
     let output = Output::new();
-    let nothing = match plan.remarks.is_empty() {
+    let nothing = match plans.iter().all(|(_, plan)| plan.remarks.is_empty()) {
         true => "Nothing of Baton is installed in the agents here; there is nothing to remove.",
         false => "There is nothing else to remove.",
     };
-    let code = carry_out(&plan, args.dry_run, args.yes, nothing, &output)?;
-    if code == ExitCode::SUCCESS && !args.dry_run && !plan.changes.is_empty() {
+    let (code, _) = carry_out(&plans, args.dry_run, args.yes, nothing, &output)?;
+    if code == ExitCode::SUCCESS && !args.dry_run && plans.iter().any(|(_, plan)| !plan.changes.is_empty()) {
         let home = print::one_line_end(&environment.home.display().to_string(), 200);
         let trusted = match installers.iter().any(Installer::is_of_codex) {
             true => ", Codex's list of trusted hooks ([hooks.state] in its config.toml)",

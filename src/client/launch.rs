@@ -75,9 +75,10 @@ impl Daemon {
 /// Returns [`Error::NotRead`] if an environment variable names a directory that is not read, unless the configuration
 /// lists the directories.
 pub(crate) fn check_named_directories(environment: &Environment) -> Result<(), Error> {
-    match environment::unfit_directory(environment) {
-        Some((agent, directory, why)) if !Hooks::read(&environment.home).names_directories => {
-            Err(not_read(environment, agent, directory, &why))
+    let unfit = environment::unfit_directories(environment);
+    match unfit.iter().find(|unfit| environment::is_required(unfit.agent)) {
+        Some(unfit) if !Hooks::read(&environment.home).names_directories => {
+            Err(not_read(environment, unfit.agent, &unfit.directory, &unfit.why))
         }
         _ => Ok(()),
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{Finding, Link, Part};
 use crate::environment::{self, Environment, in_time};
 use crate::install::Host;
+use crate::install::codex_config;
 use crate::install::document::Document;
 use crate::install::hook_command::HookCommand;
 use crate::install::hooks::{self, CLAUDE, FoundHook, HookForm};
@@ -89,25 +90,29 @@ fn codex(environment: &Environment) -> Vec<Finding> {
             None => Some(Finding::unknown("codex", format!("{shown} does not answer"))),
         });
     }
-    let place = AgentFiles::new(Host::Codex, Scope::User, environment, Path::new(""));
-    let config = server::codex_config(&place.settings);
+    let files = AgentFiles::new(Host::Codex, Scope::User, environment, Path::new(""));
+    let Some(config) = &files.servers else { return findings };
+    let config = codex_config::read(config);
     if let Err(why) = &config {
-        let broken = Finding::error("codex", why.to_string(), "fix the file, then run: baton install codex");
+        let broken = Finding::error("codex", why.to_string(), format!("fix the file, then run: {FIX}"));
         findings.push(broken.on(Part::Server, Link::Unknown));
     }
     let config = config.ok();
-    match read(&place.settings) {
+    match read(&files.settings) {
         Ok(value) => {
             let found = hooks::find(&CLAUDE, &value.unwrap_or_default());
-            findings.extend(codex_hooks(&place.settings, found, config.as_ref(), environment, FIX));
+            findings.extend(codex_hooks(&files.settings, found, config.as_ref(), environment, FIX));
         }
         Err(why) => {
-            let what = format!("{} cannot be read, so Codex runs none of its hooks: {why}", place.settings.display());
-            let broken = Finding::error("codex", what, "fix the file, then run: baton install codex");
+            let what = format!("{} cannot be read, so Codex runs none of its hooks: {why}", files.settings.display());
+            let broken = Finding::error("codex", what, format!("fix the file, then run: {FIX}"));
             findings.push(broken.on(Part::Hooks, Link::Unknown));
         }
     }
-    findings.extend(config.and_then(|config| codex_server(environment, &config)));
+    if let (Some(config), Ok(programs)) = (config, Programs::own()) {
+        let server = Server::new(Host::Codex, &programs, environment);
+        findings.push(registered(&server, &config, FIX.to_owned()));
+    }
     findings
 }
 
@@ -120,8 +125,7 @@ fn codex_hooks(
     fix: &str,
 ) -> Vec<Finding> {
     if found.is_empty() {
-        let what = "Codex calls none of Baton's hooks, so its sessions end by a close, a search or the timeout";
-        return vec![Finding::warn("codex", what, fix).on(Part::Hooks, Link::Absent)];
+        return vec![Finding::warn("codex", not_called(Host::Codex), fix).on(Part::Hooks, Link::Absent)];
     }
     let untrusted = config.map(|config| hooks::untrusted(config, path, &found));
     let found: Vec<(&Path, FoundHook)> = found.into_iter().map(|found| (path, found)).collect();
@@ -150,14 +154,6 @@ fn codex_hooks(
 /// Fix for a server registered with another home.
 const OTHER_HOME: &str = "set BATON_HOME to the right one, then run: baton install";
 
-/// How Codex has registered the server.
-fn codex_server(environment: &Environment, config: &Value) -> Option<Finding> {
-    let server = Server::new(Host::Codex, &Programs::own().ok()?, environment);
-    let add = format!("run: {}", server.add_line());
-    let again = format!("run: {} && {}", server.remove_line(), server.add_line());
-    Some(registered(&server, config, add, again))
-}
-
 /// Hooks and server of an agent whose files Baton changes itself.
 fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Finding> {
     let (check, title, fix) = (host.program(), host.title(), format!("baton install {}", host.word()));
@@ -181,10 +177,7 @@ fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Find
                 let found: Vec<_> = hooks::find(form, &value).into_iter().map(|found| (path, found)).collect();
                 let faults = faults(form, &found, environment, &fix);
                 findings.extend(match (found.is_empty(), faults.is_empty()) {
-                    (true, _) => {
-                        let what = format!("{title} calls none of Baton's hooks, so its sessions end by the timeout");
-                        vec![Finding::warn(check, what, &fix).on(Part::Hooks, Link::Absent)]
-                    }
+                    (true, _) => vec![Finding::warn(check, not_called(host), &fix).on(Part::Hooks, Link::Absent)],
                     (_, true) => {
                         let what = format!("all {} hooks are in {}", form.events.len(), path.display());
                         vec![Finding::ok(check, what).on(Part::Hooks, Link::Present)]
@@ -207,10 +200,15 @@ fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Find
             None => findings.push(finding),
         },
         Ok(value) => {
-            findings.push(registered(&server, &value, fix.clone(), fix));
+            findings.push(registered(&server, &value, fix));
         }
     }
     findings
+}
+
+/// What it means that an agent calls no hook.
+fn not_called(host: Host) -> String {
+    format!("{} calls none of Baton's hooks, so its sessions end by a close, a search or silence", host.title())
 }
 
 /// The plugin by which an agent calls the hook.
@@ -221,7 +219,7 @@ fn script(host: Host, path: &Path, programs: &Programs, environment: &Environmen
         Ok(target) => target.text,
         Err(why) => return Finding::error(check, why.to_string(), fix).on(Part::Hooks, Link::Unknown),
     };
-    let (finding, link) = match script::compare(there.as_deref(), &script::text(&command, &host.word())) {
+    let (finding, link) = match script::compare(there.as_deref(), &script::text(&command, host)) {
         Found::This => (Finding::ok(check, format!("{title} loads {shown}, which calls the hook")), Link::Present),
         Found::Otherwise => (
             Finding::warn(check, format!("{shown} is of another version or calls another program"), fix),
@@ -231,16 +229,13 @@ fn script(host: Host, path: &Path, programs: &Programs, environment: &Environmen
             let away = format!("move it away, then run: {fix}");
             (Finding::error(check, format!("{shown} is not Baton's"), away), Link::Absent)
         }
-        Found::Nothing => {
-            let what = format!("{title} calls none of Baton's hooks, so its sessions end by the timeout");
-            (Finding::warn(check, what, fix), Link::Absent)
-        }
+        Found::Nothing => (Finding::warn(check, not_called(host), fix), Link::Absent),
     };
     finding.on(Part::Hooks, link)
 }
 
-/// How an agent has registered the server. `add` registers it, `again` does so after removing an older entry.
-fn registered(server: &Server, file: &Value, add: String, again: String) -> Finding {
+/// How an agent has registered the server; `fix` registers it.
+fn registered(server: &Server, file: &Value, fix: String) -> Finding {
     let (check, title) = (server.host().program(), server.host().title());
     let registered = server.in_file(file);
     let link = link(&registered);
@@ -259,10 +254,10 @@ fn registered(server: &Server, file: &Value, add: String, again: String) -> Find
             OTHER_HOME,
         ),
         Registered::Otherwise(command) | Registered::OtherHome(command) => {
-            Finding::error(check, format!("{title} starts {command} as MCP server, which does not exist"), again)
+            Finding::error(check, format!("{title} starts {command} as MCP server, which does not exist"), fix)
         }
-        Registered::Foreign(command) => Finding::error(check, server::foreign(&command), add),
-        Registered::Nothing => Finding::warn(check, format!("{title} does not know the MCP server"), add),
+        Registered::Foreign(command) => Finding::error(check, server::foreign(&command), fix),
+        Registered::Nothing => Finding::warn(check, format!("{title} does not know the MCP server"), fix),
     };
     finding.on(Part::Server, link)
 }
@@ -314,8 +309,7 @@ fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec
             Some(plugin) => {
                 Finding::ok("hooks", format!("they come with the plugin {plugin}")).on(Part::Hooks, Link::Present)
             }
-            None => Finding::warn("hooks", "Claude Code calls none of Baton's hooks", "baton install")
-                .on(Part::Hooks, Link::Absent),
+            None => Finding::warn("hooks", not_called(Host::Claude), "baton install").on(Part::Hooks, Link::Absent),
         }];
     };
     let mut findings = Vec::new();
@@ -424,8 +418,8 @@ fn server(environment: &Environment, directory: &Path, project: &AgentFiles, plu
             Finding::ok("mcp", format!("registered in {path}{whose} as {command}"))
         }
         Registered::Otherwise(command) | Registered::OtherHome(command) => {
-            let remove = if whose.is_empty() { Server::remove(Host::Claude) } else { Server::remove_from_project() };
-            let fix = format!("run: {} && {add}", server::command_line(Host::Claude, &remove));
+            let remove = if whose.is_empty() { Server::remove() } else { Server::remove_from_project() };
+            let fix = format!("run: {} && {add}", server::command_line(&remove));
             Finding::error("mcp", format!("{path} names {command}{whose}, which does not exist"), fix)
         }
         Registered::Foreign(command) => Finding::error("mcp", server::foreign(&command), format!("run: {add}")),

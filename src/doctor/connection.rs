@@ -60,8 +60,8 @@ pub struct Connection {
     pub agent: String,
     /// Its name for display.
     pub title: &'static str,
-    /// The MCP server.
-    pub mcp_server: Link,
+    /// The MCP server; `None` if the agent has no MCP servers.
+    pub mcp_server: Option<Link>,
     /// The hooks, or what calls them.
     pub hooks: Link,
     /// Codex: true if its user has trusted all of the hooks that are there.
@@ -78,7 +78,7 @@ pub(super) fn all(hosts: &[Host], findings: &[Finding]) -> Vec<Connection> {
         let worst = |part| about.iter().filter(|about| about.part == part).map(|about| about.link).max();
         Connection {
             title: host.title(),
-            mcp_server: worst(Part::Server).unwrap_or(Link::Unknown),
+            mcp_server: host.has_servers().then(|| worst(Part::Server).unwrap_or(Link::Unknown)),
             hooks: worst(Part::Hooks).unwrap_or(Link::Unknown),
             hooks_trusted: worst(Part::Trust).map(|link| link == Link::Present),
             agent,

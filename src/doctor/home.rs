@@ -11,7 +11,7 @@ use baton_protocol::{OWN_CHILD, SPOOL, SPOOL_DROPPED, SPOOL_FILES_MAX};
 
 use super::Finding;
 use crate::client;
-use crate::environment::{Environment, Hooks};
+use crate::environment::{self, Environment, Hooks, Unfit};
 use crate::install::hook_command::quoted;
 use crate::print;
 use baton_protocol::Agent;
@@ -126,7 +126,21 @@ fn variables(environment: &Environment) -> Finding {
         let what = format!("{variable} names {}, which is not read: {why}; commands fail", directory.display());
         return Finding::error("environment", what, format!("unset {variable}, or mend that"));
     }
-    let agents = Agent::ALL.iter().filter_map(|agent| agent.home().variable);
+    let unfit = environment::unfit_directories(environment);
+    if !unfit.is_empty() && !Hooks::read(&environment.home).names_directories {
+        let one = |unfit: &Unfit| {
+            let Unfit { agent, variable, directory, why } = unfit;
+            format!("{variable} names {}, which is not read for {}: {why}", directory.display(), agent.title())
+        };
+        let names: std::collections::BTreeSet<&str> = unfit.iter().map(|unfit| unfit.variable).collect();
+        let fix = format!("mend that, or unset {}", names.into_iter().collect::<Vec<_>>().join(" and "));
+        return Finding::warn("environment", unfit.iter().map(one).collect::<Vec<_>>().join("; "), fix);
+    }
+    let of = |agent: &Agent| {
+        let home = agent.home();
+        home.variable.into_iter().chain(home.moved.iter().map(|part| part.variable))
+    };
+    let agents = Agent::ALL.iter().flat_map(of);
     let names: std::collections::BTreeSet<&str> = std::iter::once("BATON_HOME").chain(agents).collect();
     let set: Vec<String> = names
         .into_iter()

@@ -29,6 +29,8 @@ pub enum Host {
     /// OpenCode
     #[value(name = "opencode")]
     OpenCode,
+    /// Pi
+    Pi,
     /// Aider, of which only the history in a project is read
     Aider,
     /// Crush, of which only the database in a project is read
@@ -40,7 +42,7 @@ pub enum Host {
 pub(crate) struct Setup {
     /// The agent's name for display.
     pub(crate) title: &'static str,
-    /// Names of its program; the first is the one with the command `mcp`, if `servers` is empty.
+    /// Names of its program; the first is the one with the command `mcp`, if that changes its servers.
     pub(crate) programs: &'static [&'static str],
     /// The folder with its files.
     pub(crate) folder: Folder,
@@ -50,13 +52,12 @@ pub(crate) struct Setup {
     pub(crate) hooks: Option<&'static HookForm>,
     /// Files beside it that have the hooks in its place while they exist, in a form that is not sure.
     pub(crate) elsewhere: &'static [&'static str],
-    /// The file that is all Baton's and calls the hooks, below the folder, if `hooks` cannot be entries of a file.
-    pub(crate) script: Option<&'static str>,
+    /// The file that is all Baton's and calls the hooks, if `hooks` cannot be entries of a file.
+    pub(crate) script: Option<Script>,
     /// The file with the user's instructions for all projects, if it is sure to be read.
     pub(crate) guidance: Option<Instructions>,
-    /// The file for MCP servers, below the folder; of several names the first that exists. Empty if only the
-    /// agent's own command may change it.
-    pub(crate) servers: &'static [&'static str],
+    /// Where it has its MCP servers.
+    pub(crate) servers: Servers,
     /// The server's entry in it.
     pub(crate) entry: EntryForm,
 }
@@ -104,6 +105,26 @@ pub(crate) enum Folder {
     Below { variable: Option<(&'static str, &'static str)>, home: &'static str },
 }
 
+/// A file that is all Baton's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Script {
+    /// Its name below the agent's folder.
+    pub(crate) name: &'static str,
+    /// What reports the agent's events.
+    pub(crate) events: &'static str,
+}
+
+/// Where an agent has its MCP servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Servers {
+    /// It has none.
+    Nowhere,
+    /// In a file that running sessions rewrite: only the agent's own command may change it.
+    Command,
+    /// In a file below the folder; of several names the first that exists.
+    Files(&'static [&'static str]),
+}
+
 const CLAUDE: Setup = Setup {
     title: "Claude Code",
     programs: &["claude"],
@@ -113,16 +134,9 @@ const CLAUDE: Setup = Setup {
     elsewhere: &[],
     script: None,
     guidance: Some(Instructions::named("CLAUDE.md")),
-    servers: &[],
+    servers: Servers::Command,
     entry: entry_form::STDIO,
 };
-
-impl Setup {
-    /// True if files are changed through links, as in Claude Code's and Codex's folders, where people keep them.
-    pub(crate) fn follows_links(self) -> bool {
-        self.servers.is_empty()
-    }
-}
 
 impl Host {
     /// All that something can be set up in, in the order in which that is done.
@@ -137,6 +151,28 @@ impl Host {
         matches!(self, Self::Aider | Self::Crush)
     }
 
+    /// The agent whose sessions are read.
+    pub(crate) fn agent(self) -> Agent {
+        match self {
+            Self::Claude => Agent::ClaudeCode,
+            Self::Codex => Agent::Codex,
+            Self::Gemini => Agent::Gemini,
+            Self::Copilot => Agent::Copilot,
+            Self::Cursor => Agent::Cursor,
+            Self::Qwen => Agent::Qwen,
+            Self::Droid => Agent::Droid,
+            Self::OpenCode => Agent::OpenCode,
+            Self::Pi => Agent::Pi,
+            Self::Aider => Agent::Aider,
+            Self::Crush => Agent::Crush,
+        }
+    }
+
+    /// The one of an agent, if there is anything to set up for it.
+    pub(crate) fn of(agent: Agent) -> Option<Self> {
+        <Self as clap::ValueEnum>::value_variants().iter().copied().find(|host| host.agent() == agent)
+    }
+
     /// How Baton is set up in it.
     pub(crate) fn setup(self) -> Setup {
         match self {
@@ -147,6 +183,7 @@ impl Host {
                 folder: Folder::Of(Agent::Codex),
                 settings: hooks::CODEX_HOOKS,
                 guidance: Some(Instructions { first: Some("AGENTS.override.md"), ..Instructions::named("AGENTS.md") }),
+                servers: Servers::Files(&[entry_form::CODEX_FILE]),
                 entry: EntryForm { key: "mcp_servers", ..entry_form::STDIO },
                 ..CLAUDE
             },
@@ -159,7 +196,7 @@ impl Host {
                 elsewhere: &[],
                 script: None,
                 guidance: Some(Instructions::named("GEMINI.md")),
-                servers: &["settings.json"],
+                servers: Servers::Files(&["settings.json"]),
                 entry: entry_form::PLAIN,
             },
             Self::Copilot => Setup {
@@ -171,7 +208,7 @@ impl Host {
                 elsewhere: &[],
                 script: None,
                 guidance: Some(Instructions::named("copilot-instructions.md")),
-                servers: &["mcp-config.json"],
+                servers: Servers::Files(&["mcp-config.json"]),
                 entry: EntryForm { kind: Some("local"), more: Some(("tools", "[\"*\"]")), ..entry_form::STDIO },
             },
             Self::Cursor => Setup {
@@ -183,7 +220,7 @@ impl Host {
                 elsewhere: &[],
                 script: None,
                 guidance: None,
-                servers: &["mcp.json"],
+                servers: Servers::Files(&["mcp.json"]),
                 entry: entry_form::PLAIN,
             },
             Self::Qwen => Setup {
@@ -195,7 +232,7 @@ impl Host {
                 elsewhere: &[],
                 script: None,
                 guidance: Some(Instructions::named("QWEN.md")),
-                servers: &["settings.json"],
+                servers: Servers::Files(&["settings.json"]),
                 entry: entry_form::PLAIN,
             },
             Self::Droid => Setup {
@@ -208,7 +245,7 @@ impl Host {
                 elsewhere: &["hooks.json", "hooks/hooks.json"],
                 script: None,
                 guidance: Some(Instructions::named("AGENTS.md")),
-                servers: &["mcp.json"],
+                servers: Servers::Files(&["mcp.json"]),
                 entry: entry_form::STDIO,
             },
             Self::OpenCode => Setup {
@@ -218,17 +255,33 @@ impl Host {
                 settings: "opencode.json",
                 hooks: None,
                 elsewhere: &[],
-                script: Some("plugin/baton.js"),
+                script: Some(Script { name: "plugin/baton.js", events: include_str!("opencode.js") }),
                 guidance: Some(Instructions {
                     otherwise: Some(".claude/CLAUDE.md"),
                     ..Instructions::named("AGENTS.md")
                 }),
-                servers: &["opencode.json", "opencode.jsonc"],
+                servers: Servers::Files(&["opencode.json", "opencode.jsonc"]),
                 entry: entry_form::OPENCODE,
+            },
+            Self::Pi => Setup {
+                title: "Pi",
+                programs: &["pi"],
+                folder: Folder::Of(Agent::Pi),
+                hooks: None,
+                // Plain JavaScript is TypeScript too.
+                script: Some(Script { name: "extensions/baton.ts", events: include_str!("pi.js") }),
+                guidance: None,
+                servers: Servers::Nowhere,
+                ..CLAUDE
             },
             Self::Aider => Setup { title: "Aider", programs: &["aider"], hooks: None, guidance: None, ..CLAUDE },
             Self::Crush => Setup { title: "Crush", programs: &["crush"], hooks: None, guidance: None, ..CLAUDE },
         }
+    }
+
+    /// True if it can have MCP servers.
+    pub(crate) fn has_servers(self) -> bool {
+        self.setup().servers != Servers::Nowhere
     }
 
     /// The name of its program.
@@ -285,12 +338,15 @@ mod tests {
         let (mut words, mut files) = (BTreeSet::new(), BTreeSet::new());
         for host in Host::all() {
             let (setup, word) = (host.setup(), host.word());
+            assert_eq!(Host::of(host.agent()), Some(*host));
             assert!(words.insert(word.clone()) && setup.programs.contains(&word.as_str()), "{word}");
-            assert!(files.insert(host.folder(&environment).join(setup.settings)), "{word}");
+            let file = setup.script.map_or(setup.settings, |script| script.name);
+            assert!(files.insert(host.folder(&environment).join(file)), "{word}");
+            assert_eq!(setup.hooks.is_none(), setup.script.is_some(), "{word}");
             assert!(serde_json::from_str::<serde_json::Value>(setup.entry.more.map_or("1", |(_, json)| json)).is_ok());
             let Some(form) = setup.hooks else { continue };
             assert!(form.agent.is_none_or(|agent| agent == word), "{word}");
-            assert_eq!(form.agent.is_none(), setup.servers.is_empty(), "{word}");
+            assert_eq!(form.agent.is_none(), matches!(host, Host::Claude | Host::Codex), "{word}");
             for (event, _) in form.events {
                 assert_ne!(SignalKind::from_hook_name(event), SignalKind::Other, "{word} {event}");
             }

@@ -28,6 +28,12 @@ pub(crate) enum Error {
     /// The text is not valid JSON.
     #[error("it is not valid JSON: {0}")]
     Invalid(String),
+    /// The text is not valid TOML; holds the line.
+    #[error("it is not valid TOML: line {0}: {1}")]
+    InvalidToml(usize, String),
+    /// A table is written in a form that is not edited.
+    #[error("its table `{0}` is written in a form that Baton does not edit")]
+    Form(&'static str),
     /// A value has the wrong type; an object or a list is required.
     #[error("{place} is {found}, and must be {wanted}")]
     Mistyped { place: String, found: &'static str, wanted: &'static str },

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::agents::Host;
+use super::codex_config;
 use super::document::{self, Document};
+use super::entry_form;
 use super::hooks::{self, AllHooks};
 use super::locations::Scope;
 use super::plan::{Change, Kind};
@@ -25,6 +28,28 @@ pub(super) struct Place {
     pub(super) parts: Vec<Part>,
 }
 
+impl Place {
+    /// True for Codex's file.
+    fn is_toml(&self) -> bool {
+        self.path.ends_with(entry_form::CODEX_FILE)
+    }
+
+    /// What a text of the file means.
+    pub(super) fn value(&self, text: &str) -> Result<Value, document::Error> {
+        if self.is_toml() { codex_config::value(text) } else { Document::read(text)?.value() }
+    }
+
+    /// A text of the file as it is after an edit that changes nothing.
+    fn normal(&self, text: &str) -> Result<String, document::Error> {
+        if self.is_toml() { Ok(text.to_owned()) } else { Document::read(text).map(|document| document.text()) }
+    }
+
+    /// True unless the file has what its agent may not accept: comments or trailing commas in JSON.
+    pub(super) fn is_strict(&self, text: &str) -> bool {
+        self.is_toml() || Document::read(text).is_ok_and(|document| document.is_strict())
+    }
+}
+
 impl Installer {
     /// The files that are changed, each with what is put into it.
     pub(super) fn places(&self) -> Vec<Place> {
@@ -40,73 +65,90 @@ impl Installer {
         places
     }
 
-    pub(super) fn put_in(&self, parts: &[Part], document: &mut Document) -> Result<(), document::Error> {
-        parts.iter().try_for_each(|part| match (part, self.setup.hooks) {
-            (Part::Hooks, Some(form)) => hooks::put_in(document, AllHooks { form, command: &self.hook_command }),
-            (Part::Hooks, None) => Ok(()),
-            (Part::Server, _) => self.server.put_in(document),
-        })
+    /// A text of the file with what is put into it.
+    pub(super) fn put_in(&self, place: &Place, text: &str) -> Result<String, document::Error> {
+        if place.is_toml() {
+            return codex_config::put_in(&self.server, text);
+        }
+        let mut document = Document::read(text)?;
+        for part in &place.parts {
+            match (part, self.setup.hooks) {
+                (Part::Hooks, Some(form)) => {
+                    hooks::put_in(&mut document, AllHooks { form, command: &self.hook_command })?;
+                }
+                (Part::Hooks, None) => {}
+                (Part::Server, _) => self.server.put_in(&mut document)?,
+            }
+        }
+        Ok(document.text())
     }
 
-    pub(super) fn take_out(&self, parts: &[Part], document: &mut Document) -> Result<(), document::Error> {
-        parts.iter().try_for_each(|part| match (part, self.setup.hooks) {
-            (Part::Hooks, Some(form)) => hooks::take_out(document, form),
-            (Part::Hooks, None) => Ok(()),
-            (Part::Server, _) => self.server.take_out(document),
-        })
+    /// A text of the file without it.
+    fn take_out(&self, place: &Place, text: &str) -> Result<String, document::Error> {
+        if place.is_toml() {
+            return codex_config::take_out(&self.server, text);
+        }
+        let mut document = Document::read(text)?;
+        for part in &place.parts {
+            match (part, self.setup.hooks) {
+                (Part::Hooks, Some(form)) => hooks::take_out(&mut document, form)?,
+                (Part::Hooks, None) => {}
+                (Part::Server, _) => self.server.take_out(&mut document)?,
+            }
+        }
+        Ok(document.text())
     }
 
     /// What is put into a file, as a file of its own.
-    pub(super) fn by_hand(&self, parts: &[Part]) -> String {
-        let made = Document::read("").and_then(|mut made| self.put_in(parts, &mut made).map(|()| made.text()));
-        made.unwrap_or_default().trim_end().to_owned()
+    pub(super) fn by_hand(&self, place: &Place) -> String {
+        self.put_in(place, "").unwrap_or_default().trim_end().to_owned()
     }
 
     /// Plans a file without our entries: restored from the backup it was made from, removed if there was none before
     /// us, or otherwise only without the entries. `None` if it has none.
     pub(super) fn undone(&self, place: &Place) -> Result<Option<Change>, Error> {
         let target = Target::read(&place.path)?;
-        if target.text.is_none() {
-            return Ok(None);
-        }
-        let mut document = self.document(&target)?;
-        let had = document.text();
-        self.take_out(&place.parts, &mut document).map_err(|source| self.content(&target, source))?;
-        if document.text() == had {
+        let Some(had) = target.text.as_deref().map(|text| place.normal(text)) else { return Ok(None) };
+        let content = |source| self.content(&target, source);
+        let text = self.take_out(place, target.text()).map_err(content)?;
+        if text == had.map_err(content)? {
             return Ok(None);
         }
         self.must_be_ours_to_change(&target)?;
-        let put_in = |text: &str| {
-            let added = |mut then: Document| self.put_in(&place.parts, &mut then).map(|()| then);
-            Document::read(text).and_then(added).ok()
-        };
-        let taken_out = |text: &str| {
-            let removed = |mut then: Document| self.take_out(&place.parts, &mut then).map(|()| then);
-            Document::read(text).and_then(removed).ok()
-        };
+        let put_in = |text: &str| self.put_in(place, text).ok();
+        let taken_out = |text: &str| self.take_out(place, text).ok();
         let backups = target.backups();
         // The origin is the backup without our entries that becomes the current text when they are added.
         let origin = backups.iter().rev().find(|(_, copy)| {
-            let is_without = taken_out(copy).is_some_and(|then| Document::read(copy).is_ok_and(|now| now == then));
-            is_without && put_in(copy).is_some_and(|then| then.text() == target.text())
+            let is_without = taken_out(copy).is_some_and(|then| place.normal(copy).is_ok_and(|now| now == then));
+            is_without && put_in(copy).is_some_and(|then| then == target.text())
         });
         if let Some((_, copy)) = origin {
             let text = copy.clone();
             return Ok(Some(Change(Kind::Write { target, text, is_undone: true })));
         }
-        let text = document.text();
         let is_known = backups.iter().any(|(_, copy)| *copy == text);
         // What is left of a file that holds nothing but our entries.
-        let left = [Some(json!({})), put_in("").and_then(|made| taken_out(&made.text())?.value().ok())];
-        let is_of_ours = |copy: &str| left.contains(&taken_out(copy).and_then(|then| then.value().ok()));
+        let value_without = |text: &str| place.value(&taken_out(text)?).ok();
+        let left = [Some(json!({})), put_in("").and_then(|made| value_without(&made))];
         // The backups are removed as well, so they must contain only our entries.
-        let are_ours = backups.iter().all(|(_, copy)| is_of_ours(copy));
-        if !is_known && are_ours && put_in("").is_some_and(|made| is_same_form(&made.text(), target.text())) {
-            let folder = target.path.parent().filter(|_| self.files.scope == Scope::Project);
-            let folder = folder.filter(|folder| folder.ends_with(".claude")).map(Path::to_owned);
+        let are_ours = backups.iter().all(|(_, copy)| left.contains(&value_without(copy)));
+        if !is_known && are_ours && put_in("").is_some_and(|made| is_same_form(&made, target.text())) {
+            let folder = target.path.parent().filter(|folder| self.is_folder_of_ours(folder)).map(Path::to_owned);
             return Ok(Some(Change(Kind::Remove { target, folder })));
         }
         Ok(Some(Change(Kind::Write { target, text, is_undone: is_known })))
+    }
+
+    /// True for a folder that holds nothing but what tools like this one put there, and goes once it is empty.
+    fn is_folder_of_ours(&self, folder: &Path) -> bool {
+        match self.files.scope {
+            Scope::Project => folder.ends_with(".claude"),
+            // Copilot's, below its own.
+            Scope::User => {
+                self.files.settings.parent() == Some(folder) && Path::new(self.setup.settings).components().count() > 1
+            }
+        }
     }
 
     /// Plans a change; `None` if the file is up to date.
@@ -126,17 +168,23 @@ impl Installer {
             return Ok(target.must_lie_below(top)?);
         }
         match std::fs::read_link(&target.path) {
-            Ok(leads_to) if !self.setup.follows_links() => Err(self.unfit(&target.path, UnfitKind::Link(leads_to))),
+            Ok(leads_to) if !self.follows_link(&target.path) => {
+                Err(self.unfit(&target.path, UnfitKind::Link(leads_to)))
+            }
             _ => Ok(()),
         }
     }
 
-    pub(super) fn document(&self, target: &Target) -> Result<Document, Error> {
-        Document::read(target.text()).map_err(|source| self.content(target, source))
+    /// True if a file is changed through links, as in Claude Code's and Codex's folders, where people keep them.
+    fn follows_link(&self, path: &Path) -> bool {
+        matches!(self.host, Host::Claude | Host::Codex) && self.files.servers.as_deref() != Some(path)
     }
 
+    /// The content of a JSON file.
     pub(super) fn value(&self, target: &Target) -> Result<Value, Error> {
-        self.document(target)?.value().map_err(|source| self.content(target, source))
+        Document::read(target.text())
+            .and_then(|document| document.value())
+            .map_err(|source| self.content(target, source))
     }
 
     pub(super) fn content(&self, target: &Target, source: document::Error) -> Error {
@@ -145,9 +193,8 @@ impl Installer {
 
     /// The error that a file's content cannot be used, with the text to add by hand.
     fn unfit(&self, path: &Path, kind: UnfitKind) -> Error {
-        let parts: Vec<Part> =
-            self.places().into_iter().filter(|place| place.path == *path).flat_map(|place| place.parts).collect();
-        let remedy = format!("fix it, or add this by hand:\n{}", self.by_hand(&parts));
+        let by_hand = self.places().iter().find(|place| place.path == *path).map(|place| self.by_hand(place));
+        let remedy = format!("fix it, or add this by hand:\n{}", by_hand.unwrap_or_default());
         Error::Content { path: path.to_owned(), source: Unfit(kind), remedy }
     }
 }
@@ -155,7 +202,7 @@ impl Installer {
 /// True if a file is what we would create from nothing, as this or another installation makes it: paths may differ.
 fn is_same_form(made: &str, there: &str) -> bool {
     let is_path = |line: &str| {
-        let keys = ["\"command\":", "\"bash\":", "\"BATON_HOME\":", "\"/"];
+        let keys = ["\"command\":", "\"bash\":", "\"BATON_HOME\":", "\"/", "command = ", "env = "];
         keys.iter().any(|key| line.trim_start().starts_with(key))
     };
     let is_same = |(made, line): (&str, &str)| made == line || is_path(made) && is_path(line);

@@ -23,6 +23,9 @@ pub(crate) const STDIO: EntryForm = EntryForm { kind: Some("stdio"), ..PLAIN };
 pub(crate) const OPENCODE: EntryForm =
     EntryForm { key: "mcp", kind: Some("local"), is_list: true, more: Some(("enabled", "true")) };
 
+/// Codex's file with its servers and trusted hooks.
+pub(crate) const CODEX_FILE: &str = "config.toml";
+
 impl EntryForm {
     /// The member with an entry's variables.
     pub(super) fn env(self) -> &'static str {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use baton_protocol::Agent;
 
-use super::agents::Host;
+use super::agents::{Host, Servers};
 use crate::environment::Environment;
 use crate::program;
 
@@ -29,8 +29,8 @@ pub(crate) struct AgentFiles {
     pub(crate) script: Option<PathBuf>,
     /// The file for guidance: `CLAUDE.md`. `None` if the agent has none that is sure to be read.
     pub(crate) guidance: Option<PathBuf>,
-    /// The file for MCP servers, such as `.mcp.json` of a project. `None` if only the agent's own command may change it:
-    /// running sessions of Claude Code rewrite `~/.claude.json`.
+    /// The file for MCP servers, such as `.mcp.json` of a project. `None` if the agent has none, or if only its own
+    /// command may change it: running sessions of Claude Code rewrite `~/.claude.json`.
     pub(crate) servers: Option<PathBuf>,
     /// The project's folder; links in it must not cause changes outside.
     pub(crate) top: Option<PathBuf>,
@@ -52,13 +52,17 @@ impl AgentFiles {
             };
         }
         let (folder, setup) = (host.folder(environment), host.setup());
-        let names = setup.servers.iter().map(|name| folder.join(name));
+        let names = match setup.servers {
+            Servers::Nowhere | Servers::Command => &[],
+            Servers::Files(names) => names,
+        };
+        let names = names.iter().map(|name| folder.join(name));
         let existing = names.clone().find(|path| path.symlink_metadata().is_ok());
         Self {
             scope,
             settings: folder.join(setup.settings),
             instead: setup.elsewhere.iter().map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok()),
-            script: setup.script.map(|name| folder.join(name)),
+            script: setup.script.map(|script| folder.join(script.name)),
             guidance: setup.guidance.map(|file| folder.join(file.name)),
             servers: existing.or_else(|| names.clone().next()),
             top: None,

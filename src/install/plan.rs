@@ -64,7 +64,7 @@ impl Change {
             }
             Kind::Remove { target, .. } => difference(&target.path, target.text.as_deref(), None),
             Kind::Register { server, .. } => format!("Baton will run: {}\n", server.add_line()),
-            Kind::Unregister { server, .. } => format!("Baton will run: {}\n", server.remove_line()),
+            Kind::Unregister { .. } => format!("Baton will run: {}\n", Server::remove_line()),
         }
     }
 

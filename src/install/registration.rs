@@ -1,24 +1,23 @@
-//! Plans registering the MCP server through an agent's own command, where running sessions rewrite the agent's file.
+//! Plans registering the MCP server through `claude`, because running sessions rewrite Claude Code's file.
 
 use std::path::Path;
 
-use super::agents::Host;
 use super::plan::{Change, Kind, Plan};
 use super::server::{self, Registered, Server};
-use super::{Error, Installer, target};
+use super::{Installer, target};
 
 impl Installer {
-    /// Plans registering the server through the agent's command.
-    pub(super) fn plan_registration(&self, plan: &mut Plan) -> Result<(), Error> {
+    /// Plans registering the server through `claude`.
+    pub(super) fn plan_registration(&self, plan: &mut Plan) {
         let command = self.server.add_line();
         if let Some(path) = self.registered_here_only() {
             plan.remarks.push(format!(
                 "the MCP server is registered for this project only, in {}; for all projects run: {command}",
                 path.display()
             ));
-            return Ok(());
+            return;
         }
-        match (self.registered()?, &self.cli) {
+        match (self.registered(), &self.cli) {
             (Registered::This, _) => {}
             (Registered::Foreign(command), _) => plan.remarks.push(server::foreign(&command)),
             (_, Some(cli)) => {
@@ -29,30 +28,28 @@ impl Installer {
                 self.host.program()
             )),
         }
-        Ok(())
     }
 
-    pub(super) fn plan_deregistration(&self, plan: &mut Plan) -> Result<(), Error> {
+    pub(super) fn plan_deregistration(&self, plan: &mut Plan) {
         if let Some(path) = self.registered_here_only() {
             plan.remarks.push(format!(
                 "the MCP server is registered for this project only, in {}; to remove it, run here: {}",
                 path.display(),
-                server::command_line(self.host, &Server::remove_from_project())
+                server::command_line(&Server::remove_from_project())
             ));
-            return Ok(());
+            return;
         }
-        match (self.registered()?, &self.cli) {
+        match (self.registered(), &self.cli) {
             (Registered::Foreign(_) | Registered::Nothing, _) => {}
             (_, None) => plan.remarks.push(format!(
                 "`{0}` was not found on the path; to remove the MCP server, run this in a shell that has `{0}`: {1}",
                 self.host.program(),
-                self.server.remove_line()
+                Server::remove_line()
             )),
             (_, Some(cli)) => {
                 plan.changes.push(Change(Kind::Unregister { server: self.server.clone(), cli: cli.clone() }));
             }
         }
-        Ok(())
     }
 
     /// The file that registers the server for this project only and not for the user. The output of `claude` would not
@@ -64,19 +61,14 @@ impl Installer {
         (is_here && !is_for_user).then_some(path)
     }
 
-    /// How the server is registered, according to the agent's file or else its command. The file is never written here,
-    /// because running sessions rewrite it.
-    pub(super) fn registered(&self) -> Result<Registered, Error> {
-        let in_file = match self.host {
-            Host::Claude => {
-                self.registries.iter().find_map(|path| target::json(path)).map(|file| self.server.in_file(&file))
-            }
-            _ => Some(self.server.in_file(&server::codex_config(&self.files.settings)?)),
-        };
-        Ok(match (in_file.unwrap_or(Registered::Nothing), &self.cli) {
+    /// How the server is registered, according to Claude Code's file or else its command. The file is never written
+    /// here, because running sessions rewrite it.
+    pub(super) fn registered(&self) -> Registered {
+        let file = self.registries.iter().find_map(|path| target::json(path));
+        match (file.map_or(Registered::Nothing, |file| self.server.in_file(&file)), &self.cli) {
             // A command that does not answer is reported when it has to do something.
             (Registered::Nothing, Some(cli)) => self.server.query(cli).unwrap_or(Registered::Nothing),
             (registered, _) => registered,
-        })
+        }
     }
 }

@@ -1,25 +1,24 @@
-//! OpenCode's plugin: a whole file of ours that OpenCode loads, and that calls the hook.
+//! OpenCode's plugin and Pi's extension: a whole file of ours that the agent loads, and that calls the hook.
 
 use std::path::Path;
 
+use super::agents::Host;
 use super::hook_command::HookCommand;
 use super::plan::{Change, Kind};
 use super::target::Target;
 use super::{Error, Installer, UnfitKind};
 
-/// The first line, by which the file is recognised as ours.
-const FIRST: &str = "// Written by `baton install opencode`, removed by `baton uninstall opencode`.";
-/// The rest of it.
-const REST: &str = include_str!("opencode.js");
+/// What reports an event, in every agent.
+const REPORT: &str = include_str!("report.js");
 /// Time after which an event is no longer waited for, in milliseconds; the hook ends long before that.
 const LIMIT_MS: u64 = 5_000;
 
-/// What there is at the plugin's path.
+/// What there is at the script's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Nothing.
     Nothing,
-    /// The plugin as it should be.
+    /// The script as it should be.
     This,
     /// Another version of it.
     Otherwise,
@@ -27,13 +26,21 @@ pub(crate) enum Found {
     Foreign,
 }
 
-/// The file's text, for an agent of this name.
-pub(crate) fn text(command: &HookCommand, agent: &str) -> String {
-    let (words, variables) = command.words(agent);
+/// The first line, by which the file is recognised as ours.
+fn first_line(host: Host) -> String {
+    let agent = host.word();
+    format!("// Written by `baton install {agent}`, removed by `baton uninstall {agent}`.")
+}
+
+/// The file's text.
+pub(crate) fn text(command: &HookCommand, host: Host) -> String {
+    let (words, variables) = command.words(&host.word());
     format!(
-        "{FIRST}\nconst COMMAND = {}\nconst VARIABLES = {}\nconst LIMIT_MS = {LIMIT_MS}\n\n{REST}",
+        "{}\nconst COMMAND = {}\nconst VARIABLES = {}\nconst LIMIT_MS = {LIMIT_MS}\n\n{REPORT}{}",
+        first_line(host),
         serde_json::json!(words),
-        serde_json::json!(variables)
+        serde_json::json!(variables),
+        host.setup().script.map_or("", |script| script.events)
     )
 }
 
@@ -42,18 +49,18 @@ pub(crate) fn compare(there: Option<&str>, text: &str) -> Found {
     match there {
         None => Found::Nothing,
         Some(there) if there == text => Found::This,
-        Some(there) if there.lines().next() == Some(FIRST) => Found::Otherwise,
+        Some(there) if there.lines().next() == text.lines().next() => Found::Otherwise,
         Some(_) => Found::Foreign,
     }
 }
 
 impl Installer {
-    /// The plugin's text.
+    /// The script's text.
     pub(super) fn script(&self) -> String {
-        text(&self.hook_command, &self.host.word())
+        text(&self.hook_command, self.host)
     }
 
-    /// Plans to write the plugin; `None` if it is up to date. A file of somebody else is refused.
+    /// Plans to write the script; `None` if it is up to date. A file of somebody else is refused.
     pub(super) fn plan_script(&self, path: &Path) -> Result<Option<Change>, Error> {
         let (target, text) = (Target::read(path)?, self.script());
         match compare(target.text.as_deref(), &text) {
@@ -66,7 +73,7 @@ impl Installer {
         }
     }
 
-    /// Plans to remove the plugin; `None` if it is not ours.
+    /// Plans to remove the script; `None` if it is not ours.
     pub(super) fn plan_script_removal(&self, path: &Path) -> Result<Option<Change>, Error> {
         let target = Target::read(path)?;
         match compare(target.text.as_deref(), &self.script()) {
@@ -95,7 +102,7 @@ mod tests {
 
     #[test]
     fn what_is_not_ours_is_recognised() {
-        let made = text(&HookCommand::new(Some(Path::new("/a \"b/baton-hook")), Path::new("/b"), None), "opencode");
+        let made = text(&HookCommand::new(Some(Path::new("/a \"b/baton-hook")), Path::new("/b"), None), Host::OpenCode);
         assert!(made.contains(r#"const COMMAND = ["/a \"b/baton-hook","--agent","opencode"]"#), "{made}");
         let older = made.replace("/baton-hook", "/old/baton-hook");
         for (there, expected) in [

@@ -1,5 +1,5 @@
-//! Registers Baton's MCP server: in the agent's file for servers, or through the agent's own command where running
-//! sessions rewrite that file.
+//! Registers Baton's MCP server: in the agent's file for servers, or through `claude` where running sessions rewrite that
+//! file.
 //!
 //! # Hazards
 //!
@@ -19,29 +19,26 @@ use super::document::{Document, Error, Step};
 use super::entry_form::EntryForm;
 use super::hook_command::quoted;
 use super::locations::{self, Programs};
-use super::target::{self, Target};
 use crate::environment::Environment;
 use crate::program;
 use baton_protocol::Agent;
 
 /// The name under which it is registered.
 pub(crate) const NAME: &str = "baton";
-/// Codex's file with its servers and trusted hooks, in the folder of its hooks.
-const CODEX_FILE: &str = "config.toml";
 /// Time limit of an agent's command: Claude Code starts the server it is asked about.
 const WAIT: Duration = Duration::from_secs(30);
 /// The variable that names Baton's own directory.
-const HOME: &str = "BATON_HOME";
+pub(super) const HOME: &str = "BATON_HOME";
 /// The argument with which Baton serves MCP.
-const ARGUMENT: &str = "mcp";
+pub(super) const ARGUMENT: &str = "mcp";
 
 /// The server as written in an agent's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Server {
     host: Host,
     form: EntryForm,
-    command: String,
-    env: BTreeMap<&'static str, String>,
+    pub(super) command: String,
+    pub(super) env: BTreeMap<&'static str, String>,
 }
 
 impl Serialize for Server {
@@ -86,8 +83,9 @@ impl Server {
         // Codex does not pass these variables to its servers.
         let named = Agent::ALL.iter().filter(|agent| host == Host::Codex && environment.is_named(**agent));
         let named = named.filter_map(|agent| Some((agent.home().variable?, environment.directory(*agent))));
+        let moved = environment.all_moved().filter(|_| host == Host::Codex);
         let home = locations::other_home(environment).map(|home| (HOME, home));
-        let env = home.into_iter().chain(named).map(|(name, path)| (name, path.display().to_string()));
+        let env = home.into_iter().chain(named).chain(moved).map(|(name, path)| (name, path.display().to_string()));
         let command = programs.baton.display().to_string();
         Self { host, form: host.setup().entry, command, env: env.collect() }
     }
@@ -161,11 +159,9 @@ impl Server {
         Ok(())
     }
 
-    /// Arguments of the agent's command that register it for a user. The name comes before `--env`, which takes several values.
+    /// Arguments of `claude` that register it for a user. The name comes before `--env`, which takes several values.
     pub(crate) fn add(&self) -> Vec<String> {
-        let mut words = vec!["mcp", "add"];
-        words.extend(of_user(self.host));
-        words.push(NAME);
+        let mut words = vec!["mcp", "add", "--scope", "user", NAME];
         let env: Vec<String> = self.env.iter().map(|(name, value)| format!("{name}={value}")).collect();
         for assignment in &env {
             words.extend(["--env", assignment]);
@@ -174,19 +170,19 @@ impl Server {
         words.into_iter().map(str::to_owned).collect()
     }
 
-    /// Arguments of the agent's command that remove it.
-    pub(crate) fn remove(host: Host) -> Vec<String> {
-        [&["mcp", "remove"], of_user(host), &[NAME]].concat().into_iter().map(str::to_owned).collect()
+    /// Arguments of `claude` that remove it for a user.
+    pub(crate) fn remove() -> Vec<String> {
+        ["mcp", "remove", "--scope", "user", NAME].map(str::to_owned).into()
     }
 
     /// The command line that registers it for a user, for a person to run.
     pub(crate) fn add_line(&self) -> String {
-        command_line(self.host, &self.add())
+        command_line(&self.add())
     }
 
     /// The command line that removes it for a user, for a person to run.
-    pub(crate) fn remove_line(&self) -> String {
-        command_line(self.host, &Self::remove(self.host))
+    pub(crate) fn remove_line() -> String {
+        command_line(&Self::remove())
     }
 
     /// Arguments that remove a server registered for one project only, to be run in the project.
@@ -194,20 +190,12 @@ impl Server {
         ["mcp", "remove", "--scope", "local", NAME].map(str::to_owned).into()
     }
 
-    /// Looks the server up through the agent's command.
+    /// Looks the server up through `claude`.
     pub(crate) fn query(&self, cli: &Path) -> Result<Registered, String> {
-        let json = (self.host == Host::Codex).then_some("--json");
-        let asked: Vec<String> = ["mcp", "get", NAME].into_iter().chain(json).map(str::to_owned).collect();
-        let ran = program::run(cli, &asked, WAIT).map_err(|error| self.failed(&asked, &error.to_string()))?;
+        let asked = ["mcp", "get", NAME].map(str::to_owned);
+        let ran = program::run(cli, &asked, WAIT).map_err(|error| failed(&asked, &error.to_string()))?;
         if !ran.is_ok {
             return Ok(Registered::Nothing);
-        }
-        if json.is_some() {
-            // Warnings may surround the object.
-            let object =
-                ran.output.find('{').zip(ran.output.rfind('}')).and_then(|(from, to)| ran.output.get(from..=to));
-            let entry: Value = serde_json::from_str(object.unwrap_or_default()).unwrap_or_default();
-            return Ok(self.compare(&entry["transport"]));
         }
         let fact = |name: &str| {
             let mut lines = ran.output.lines().map(str::trim);
@@ -224,56 +212,36 @@ impl Server {
         })
     }
 
-    /// Registers it through the agent's command, replacing an older entry of ours.
+    /// Registers it through `claude`, replacing an older entry of ours.
     pub(crate) fn register(&self, cli: &Path) -> Result<(), String> {
         match self.query(cli)? {
             Registered::This => return Ok(()),
             Registered::Nothing => {}
-            Registered::Otherwise(_) | Registered::OtherHome(_) => self.ask(cli, &Self::remove(self.host))?,
+            Registered::Otherwise(_) | Registered::OtherHome(_) => ask(cli, &Self::remove())?,
             Registered::Foreign(command) => return Err(foreign(&command)),
         }
-        self.ask(cli, &self.add())
+        ask(cli, &self.add())
     }
 
-    /// Removes it through the agent's command, if it is registered.
+    /// Removes it through `claude`, if it is registered.
     pub(crate) fn unregister(&self, cli: &Path) -> Result<(), String> {
         match self.query(cli)? {
             Registered::Nothing | Registered::Foreign(_) => Ok(()),
-            Registered::This | Registered::Otherwise(_) | Registered::OtherHome(_) => {
-                self.ask(cli, &Self::remove(self.host))
-            }
+            Registered::This | Registered::Otherwise(_) | Registered::OtherHome(_) => ask(cli, &Self::remove()),
         }
-    }
-
-    fn ask(&self, cli: &Path, arguments: &[String]) -> Result<(), String> {
-        match program::run(cli, arguments, WAIT) {
-            Ok(ran) if ran.is_ok => Ok(()),
-            Ok(ran) => Err(self.failed(arguments, ran.reason())),
-            Err(error) => Err(self.failed(arguments, &error.to_string())),
-        }
-    }
-
-    fn failed(&self, arguments: &[String], reason: &str) -> String {
-        format!("`{}` failed: {reason}; run it yourself", command_line(self.host, arguments))
     }
 }
 
-/// Codex's `config.toml` beside its hooks; empty if there is none. It is only read here: `codex mcp` changes it.
-pub(crate) fn codex_config(hooks: &Path) -> Result<Value, target::Error> {
-    let target = Target::read(&hooks.with_file_name(CODEX_FILE))?;
-    toml::from_str(target.text()).map_err(|error| {
-        // The rest of the error quotes the file, which may hold keys.
-        let line = error.span().map_or(1, |span| target.text()[..span.start].matches('\n').count() + 1);
-        target.unfit(&format!(
-            "is not valid TOML: line {line}: {}; fix it, Codex does not start with it",
-            error.message()
-        ))
-    })
+fn ask(cli: &Path, arguments: &[String]) -> Result<(), String> {
+    match program::run(cli, arguments, WAIT) {
+        Ok(ran) if ran.is_ok => Ok(()),
+        Ok(ran) => Err(failed(arguments, ran.reason())),
+        Err(error) => Err(failed(arguments, &error.to_string())),
+    }
 }
 
-/// Arguments for user scope. Codex has no scopes: it registers servers for all projects.
-fn of_user(host: Host) -> &'static [&'static str] {
-    if host == Host::Claude { &["--scope", "user"] } else { &[] }
+fn failed(arguments: &[String], reason: &str) -> String {
+    format!("`{}` failed: {reason}; run it yourself", command_line(arguments))
 }
 
 /// The message that a server under our name is not Baton.
@@ -285,10 +253,10 @@ pub(crate) fn foreign(command: &str) -> String {
     )
 }
 
-/// A command line for a person to run.
-pub(crate) fn command_line(host: Host, arguments: &[String]) -> String {
+/// A command line of Claude Code for a person to run.
+pub(crate) fn command_line(arguments: &[String]) -> String {
     let words = arguments.iter().map(|word| quoted(word));
-    std::iter::once(host.program().to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+    std::iter::once(Host::Claude.program().to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 fn is_baton(command: &str) -> bool {
@@ -301,6 +269,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+    use crate::install::codex_config;
 
     fn server(home: Option<&str>) -> Server {
         let env = home.map(|home| (HOME, home.to_owned())).into_iter().collect();
@@ -340,9 +309,7 @@ mod tests {
         assert_eq!(server(None).add_line(), "claude mcp add --scope user baton -- \"/b b/baton\" mcp");
         let line = server(Some("/h")).add_line();
         assert_eq!(line, "claude mcp add --scope user baton --env BATON_HOME=/h -- \"/b b/baton\" mcp");
-        let codex = Server { host: Host::Codex, form: Host::Codex.setup().entry, ..server(Some("/h")) };
-        assert_eq!(codex.add_line(), "codex mcp add baton --env BATON_HOME=/h -- \"/b b/baton\" mcp");
-        assert_eq!(codex.remove_line(), "codex mcp remove baton");
+        assert_eq!(Server::remove_line(), "claude mcp remove --scope user baton");
     }
 
     #[test]
@@ -371,7 +338,7 @@ mod tests {
             ("command = \"baton\"\n[mcp_servers]\n".to_owned(), None, Registered::Nothing),
             (String::new(), None, Registered::Nothing),
         ] {
-            assert_eq!(codex(home).in_file(&toml::from_str(&text).unwrap()), expected, "{text}");
+            assert_eq!(codex(home).in_file(&codex_config::value(&text).unwrap()), expected, "{text}");
         }
     }
 

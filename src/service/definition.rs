@@ -51,6 +51,7 @@ impl Definition {
                 variables.push((variable, directory.display().to_string()));
             }
         }
+        variables.extend(environment.all_moved().map(|(variable, place)| (variable, place.display().to_string())));
         match system {
             "linux" => Ok(Self::systemd(&home, &program, variables)),
             "macos" => Ok(Self::launchd(&home, &program, &variables)),

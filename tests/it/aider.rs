@@ -117,6 +117,8 @@ fn a_history_that_git_tracks_is_named_and_not_read() {
     assert!(wait(|| world.problems().contains("git tracks it")), "{}", world.problems());
     let doctor = world.run(&["doctor"]).out;
     assert!(doctor.contains(NAME) && doctor.contains("git tracks it"), "{doctor}");
+    let named = world.run(&["install", "aider", "--project", history.parent().unwrap().to_str().unwrap()]);
+    assert!(named.code == 1 && named.err.contains("git tracks it") && named.out.is_empty(), "{}", named.err);
     assert!(world.found("agent:aider otter").is_empty() && rows(&world).is_empty());
 }
 

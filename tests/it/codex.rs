@@ -192,7 +192,10 @@ fn sessions_of_two_agents_with_one_id_are_distinguished() {
     assert_eq!(world.found("harbour"), Vec::<String>::new());
     assert_eq!(row(&world, CODEX)["agent"], "claude_code");
     let problems = world.problems();
-    assert!(problems.contains("is read from another file") && problems.contains("rollout-"), "{problems}");
+    assert!(
+        problems.contains("Claude Code has a session with the same id") && problems.contains("rollout-"),
+        "{problems}"
+    );
 }
 
 /// A session that started just now.

@@ -18,7 +18,7 @@ struct Kept {
     made: &'static str,
     /// Adds a message of `{role}` that says `{words}`, `{time}` seconds after 1970.
     said: &'static str,
-    resume: Option<&'static str>,
+    resume: &'static str,
 }
 
 const ALL: &[Kept] = &[
@@ -38,7 +38,7 @@ const ALL: &[Kept] = &[
         said: r#"INSERT INTO messages VALUES(NULL, 'plantedmarmotword', '20260611_1', '{role}',
             '[{"type":"text","text":"{words}","key":"plantedmarmotword"}]', {time}, NULL);
             UPDATE sessions SET updated_at = datetime({time}, 'unixepoch')"#,
-        resume: Some("goose session --resume --session-id 20260611_1"),
+        resume: "goose session --resume --session-id 20260611_1",
     },
     Kept {
         agent: "hermes",
@@ -60,7 +60,7 @@ const ALL: &[Kept] = &[
         said: "INSERT INTO messages(session_id, role, content, timestamp, api_content)
             VALUES('20260611_191500_ab12cd', '{role}', '{words}', {time}.5, 'plantedmarmotword');
             UPDATE sessions SET message_count = message_count + 1",
-        resume: None,
+        resume: "hermes --resume 20260611_191500_ab12cd",
     },
     Kept {
         agent: "cursor",
@@ -91,7 +91,7 @@ const ALL: &[Kept] = &[
             INSERT INTO cursorDiskKV SELECT key, json_insert(value, '$.fullConversationHeadersOnly[#]',
                 json_object('bubbleId', CAST(9000000000 - {time} AS TEXT), 'type', CASE '{role}' WHEN 'user' THEN 1 ELSE 2 END))
                 FROM cursorDiskKV WHERE key = 'composerData:5d2f1c3a-7b1e-4c55-9a01-000000000001'"#,
-        resume: Some("cursor-agent --resume 5d2f1c3a-7b1e-4c55-9a01-000000000001"),
+        resume: "cursor-agent --resume 5d2f1c3a-7b1e-4c55-9a01-000000000001",
     },
     Kept {
         agent: "kiro",
@@ -111,7 +111,7 @@ const ALL: &[Kept] = &[
                   json_object('Prompt', json_object('prompt', '{words}')), 'additional_context', 'plantedmarmotword')))
                 ELSE json_set(value, '$.history[#-1].assistant', json_object('Response', json_object('message_id', 'm',
                   'content', '{words}'))) END"#,
-        resume: Some("kiro-cli chat --resume-id 5d2f1c3a-7b1e-4c55-9a01-000000000002"),
+        resume: "kiro-cli chat --resume-id 5d2f1c3a-7b1e-4c55-9a01-000000000002",
     },
 ];
 
@@ -148,7 +148,7 @@ fn sessions_of_each_agent_with_a_database_are_found_and_read_on() {
         assert!(wait(|| world.found(&ferret) == [kept.session]), "{agent}: {}", world.log());
         let shown = world.ok(&["show", kept.session]).out;
         assert_eq!(shown.contains("# Otters in the harbor"), kept.made.contains("Otters in the harbor"), "{shown}");
-        assert_eq!(shown.contains(kept.resume.unwrap_or(" --resume")), kept.resume.is_some(), "{shown}");
+        assert!(shown.contains(kept.resume), "{shown}");
     }
     assert_eq!(found_in(world.home(), &[PLANTED]), [""; 0], "only what is listed is read");
     assert_eq!(world.problems(), "[]");

@@ -286,10 +286,10 @@ fn each_agent_has_a_row_with_what_is_connected() {
     let rows = |expected: [[&str; 3]; 3]| assert_eq!(connections(&world), expected.map(|row| row.map(str::to_owned)));
     rows([["absent", "absent", ""]; 3]);
     world.ok(&["install", "--yes"]);
-    rows([["absent", "present", "false"], ["present", "present", ""], ["present", "present", ""]]);
+    rows([["present", "present", "false"], ["present", "present", ""], ["present", "present", ""]]);
     let shown = world.ok(&["doctor"]).out;
     assert!(
-        shown.contains("agent       MCP server  hooks\nCodex       absent      present, not all trusted\n"),
+        shown.contains("agent       MCP server  hooks\nCodex       present     present, not all trusted\n"),
         "{shown}"
     );
 

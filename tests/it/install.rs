@@ -1,6 +1,7 @@
 //! `baton install` and `baton uninstall`: what they write into Claude Code's files, and that they leave no trace.
 
 mod agents;
+mod asking;
 mod codex;
 mod plugin;
 mod server;

@@ -34,6 +34,7 @@ mod damage;
 mod databases;
 mod days;
 mod demo;
+mod directories;
 mod doctor;
 mod earlier;
 mod endpoint;

@@ -55,6 +55,15 @@ fn a_session_goes_on_in_its_directory() {
     let mut command = world.command(&["resume"]);
     assert!(command.current_dir(&work).output().unwrap().status.success());
     assert!(started(&world).is_some(), "the last one of this project");
+    let elsewhere = world.run(&["resume"]);
+    let is_told = elsewhere.out.contains("no session to go on with. The last ones of others; name one by its id:");
+    assert!(
+        elsewhere.code == 1 && is_told && elsewhere.out.contains("baton resume 0000"),
+        "{} {}",
+        elsewhere.out,
+        elsewhere.err
+    );
+    assert_eq!(started(&world), None);
 
     assert_eq!(world.json(&["show", &id(1)])["episode"]["resume"], line.as_str());
     assert!(world.ok(&["search", "refresh token"]).out.contains(&line));

@@ -25,6 +25,8 @@ pub struct Environment {
     user: Option<PathBuf>,
     /// True if only directories that a variable names are read.
     only_named: bool,
+    /// The places of variables that move a part of an agent's files.
+    moved: BTreeMap<&'static str, PathBuf>,
 }
 
 /// An agent's directory.
@@ -72,8 +74,11 @@ impl Environment {
             };
             directories.insert(agent, AgentDirectory { path, is_named });
         }
+        let parts = Agent::ALL.iter().flat_map(|agent| agent.home().moved).map(|part| part.variable);
+        let place = |variable| env::var_os(variable).map(PathBuf::from).filter(|place| place.is_absolute());
+        let moved = parts.filter_map(|variable| Some((variable, place(variable)?))).collect();
         let home = directory(Some("BATON_HOME"), ".baton")?;
-        Ok(Self { home, directories, user: user_home(), only_named: false })
+        Ok(Self { home, directories, user: user_home(), only_named: false, moved })
     }
 
     /// An environment that reads only what is below this Claude Code directory.
@@ -87,7 +92,7 @@ impl Environment {
         };
         let directory = |agent: Agent| AgentDirectory { path: below(agent), is_named: false };
         let directories = Agent::ALL.iter().map(|agent| (*agent, directory(*agent))).collect();
-        Self { home, directories, user: Some(claude_config_dir), only_named: false }
+        Self { home, directories, user: Some(claude_config_dir), only_named: false, moved: BTreeMap::new() }
     }
 
     /// The same with another directory of an agent.
@@ -101,6 +106,23 @@ impl Environment {
     #[must_use]
     pub fn only_named(self) -> Self {
         Self { only_named: true, ..self }
+    }
+
+    /// The same with the place of a variable that moves a part of an agent's files.
+    #[must_use]
+    pub fn with_moved(mut self, variable: &'static str, place: PathBuf) -> Self {
+        self.moved.insert(variable, place);
+        self
+    }
+
+    /// The place that a variable names for a part of an agent's files.
+    pub fn moved(&self, variable: &str) -> Option<&Path> {
+        self.moved.get(variable).map(PathBuf::as_path)
+    }
+
+    /// All such variables with their places.
+    pub fn all_moved(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        self.moved.iter().map(|(variable, place)| (*variable, place.as_path()))
     }
 
     /// The same with another home.

@@ -11,8 +11,8 @@ use super::input::{Field, Input};
 /// What an agent reads of a hook's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Output {
-    /// Claude Code's object, of starts and prompts. Codex, Gemini CLI, Qwen Code, Droid and OpenCode's plugin read
-    /// it too.
+    /// Claude Code's object, of starts and prompts. Codex, Gemini CLI, Qwen Code, Droid, OpenCode's plugin
+    /// and Pi's extension read it too.
     Claude,
     /// Copilot CLI's object, of starts.
     Copilot,
@@ -26,7 +26,7 @@ impl Output {
     /// What an agent reads that is named on the command line. `None` for a name that is not known.
     pub(super) fn of_agent(name: &str) -> Option<Self> {
         match name {
-            "claude" | "codex" | "gemini" | "qwen" | "droid" | "opencode" => Some(Self::Claude),
+            "claude" | "codex" | "gemini" | "qwen" | "droid" | "opencode" | "pi" => Some(Self::Claude),
             "copilot" => Some(Self::Copilot),
             "cursor" => Some(Self::Cursor),
             _ => None,

@@ -31,7 +31,7 @@ use self::admission::{Admitted, Grounds};
 pub use self::inspection::{Look, Looked};
 use self::inspection::{Named, RootInspector};
 use self::project_stores::Stores;
-pub use self::swept::Swept;
+pub use self::{admission::unfit_folder, project_stores::why_unread_in, swept::Swept};
 use baton_base::clock::Clock;
 use baton_base::transcript_root::Root;
 use baton_config::settings::SettingsReader;

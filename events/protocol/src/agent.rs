@@ -60,6 +60,8 @@ pub struct AgentHome {
     pub title: &'static str,
     /// The environment variable that names the agent's directory, if it has one.
     pub variable: Option<&'static str>,
+    /// Variables that move only a part of the agent's files. They are read in addition.
+    pub moved: &'static [Moved],
     /// The directory below the user's home, if the variable is not set; empty for the user's home itself.
     pub directory: &'static str,
     /// Further folders with databases below the user's home, whatever the variable says.
@@ -80,6 +82,31 @@ const CURSOR_EDITOR: &[&str] = &[if cfg!(target_os = "macos") {
 /// Where Kiro keeps its database, in versions that have one.
 const KIRO_DATA: &[&str] =
     &[if cfg!(target_os = "macos") { "Library/Application Support/kiro-cli" } else { ".local/share/kiro-cli" }];
+
+/// A variable that names a place for a part of an agent's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// The variable.
+    pub variable: &'static str,
+    /// The part of the agent's directory whose place it names.
+    pub part: &'static str,
+    /// Where that part is below the named place; empty for the place itself.
+    pub below: &'static str,
+}
+
+impl Moved {
+    /// The place of a folder in the agent's directory, below the one that the variable names. `None` if the variable
+    /// does not move it.
+    pub fn place(&self, folder: &str) -> Option<String> {
+        let rest = folder.strip_prefix(self.part)?;
+        let is_part = rest.is_empty() || rest.starts_with('/');
+        is_part.then(|| format!("{}{rest}", self.below).trim_start_matches('/').to_owned())
+    }
+}
+
+/// Where editors keep their settings.
+const EDITORS: Moved = Moved { variable: "XDG_CONFIG_HOME", part: ".config", below: "" };
+
 /// Placeholder of a session's id in [`AgentHome::resume`].
 const ID: &str = "{id}";
 /// Longest id that is passed to an agent, in bytes.
@@ -120,7 +147,20 @@ impl Agent {
             Self::Kiro => KIRO_DATA,
             _ => &[],
         };
-        AgentHome { title, variable, directory, also, resume }
+        let moved: &[Moved] = match self {
+            Self::Pi => &[Moved { variable: "PI_CODING_AGENT_SESSION_DIR", part: "sessions", below: "" }],
+            Self::Cursor => &[Moved { variable: "XDG_CONFIG_HOME", part: "projects", below: "cursor/projects" }],
+            Self::Goose => &[Moved { variable: "GOOSE_PATH_ROOT", part: "goose", below: "data" }],
+            Self::Cline => &[
+                Moved { variable: "CLINE_SESSION_DATA_DIR", part: ".cline/data/sessions", below: "" },
+                Moved { variable: "CLINE_DATA_DIR", part: ".cline/data", below: "" },
+                Moved { variable: "CLINE_DIR", part: ".cline", below: "" },
+                EDITORS,
+            ],
+            Self::Roo | Self::Kilo => &[EDITORS],
+            _ => &[],
+        };
+        AgentHome { title, variable, moved, directory, also, resume }
     }
 
     /// The command line that goes on with a session, as words, the program first. `None` if the agent has none, or if
@@ -165,6 +205,21 @@ mod tests {
             (Some(Agent::ClaudeCode), Some(Agent::Gemini))
         );
         assert_eq!((Agent::named("cli"), Agent::named("")), (None, None));
+    }
+
+    #[test]
+    fn a_variable_moves_its_part_and_nothing_that_only_begins_like_it() {
+        for (part, below, folder, expected) in [
+            ("sessions", "", "sessions", Some("")),
+            ("sessions", "", "sessions/old", Some("old")),
+            ("goose", "data", "goose/sessions", Some("data/sessions")),
+            (".config", "", ".config/Code/User", Some("Code/User")),
+            ("sessions", "", "sessions_old", None),
+            (".config", "", "Library/Code", None),
+        ] {
+            let place = Moved { variable: "X", part, below }.place(folder);
+            assert_eq!(place.as_deref(), expected, "{part} {folder}");
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-pub use agent::{Agent, AgentHome};
+pub use agent::{Agent, AgentHome, Moved};
 pub use coding::{BlameParams, FixParams, HowParams, PatternsParams};
 pub use correct::CorrectParams;
 pub use enrichment::{CostsParams, EnrichParams};

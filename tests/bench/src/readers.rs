@@ -131,7 +131,7 @@ fn measure_one(agent: Agent, bytes: u64) -> Result<ReaderSpeed, Error> {
             Ok(())
         })
     })?;
-    let is_document = table(agent).is_some() || document(agent, &files[0].to_string_lossy()).is_some();
+    let is_document = database(agent).is_some() || document(agent, &files[0].to_string_lossy()).is_some();
     Ok(ReaderSpeed { agent, document: is_document, files: files.len() as u64, bytes: written, prompts, count, index })
 }
 
@@ -143,9 +143,14 @@ pub(super) struct Written {
     prompts: u64,
 }
 
+/// How an agent's databases are read, if its sessions are in them and not in files.
+fn database(agent: Agent) -> Option<&'static baton_conversation::transcript::Table> {
+    table(agent).filter(|table| !table.yields_to_files)
+}
+
 fn write_all(agent: Agent, folder: &Path, bytes: u64, random: &mut Random) -> Result<Written, Error> {
     let ending = layout(agent).endings[0];
-    if let Some(table) = table(agent) {
+    if let Some(table) = database(agent) {
         let path = folder.join(format!("{}{ending}", table.prefix));
         return Ok(write_database(&path, bytes, SESSION_BYTES, random)?.1);
     }

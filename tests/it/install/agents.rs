@@ -82,6 +82,10 @@ const HOOKS: [(&str, &str, &str, &[&str]); 5] = [
 /// OpenCode's plugin, below the user's home.
 const PLUGIN: &str = ".config/opencode/plugin/baton.js";
 
+/// The agents with a script in place of hooks: name, title, and the script below the user's home.
+const SCRIPTS: [(&str, &str, &str); 2] =
+    [("opencode", "OpenCode", PLUGIN), ("pi", "Pi", ".pi/agent/extensions/baton.ts")];
+
 /// The command lines of Baton's hooks for an event, in the agent's form.
 fn lines(settings: &Value, event: &str, key: &str) -> Vec<String> {
     let elements = settings["hooks"][event].as_array().into_iter().flatten();
@@ -305,49 +309,56 @@ fn droids_hooks_wait_until_nothing_has_them_in_their_place() {
 }
 
 #[test]
-fn opencodes_plugin_is_written_renewed_and_removed_and_a_file_of_somebody_else_stays() {
+fn a_script_is_written_renewed_and_removed_and_a_file_of_somebody_else_stays() {
+    for (agent, title, name) in SCRIPTS {
+        check_script(agent, title, name);
+    }
+}
+
+fn check_script(agent: &str, title: &str, name: &str) {
     let world = without_claude();
-    let (plugin, beside) = (file(&world, PLUGIN), file(&world, ".config/opencode/plugin/mine.js"));
+    let plugin = file(&world, name);
+    let beside = plugin.with_file_name("mine.js");
     fs::write(&beside, "export const Mine = async () => ({})\n").unwrap();
     let there = files(&world.path("user"));
     let doctor = |expected: &str| {
         let told = world.run(&["doctor"]).out;
         assert!(told.contains(expected), "{expected}: {told}");
     };
-    fs::create_dir_all(world.path("user/.config/opencode")).unwrap();
-    doctor("OpenCode calls none of Baton's hooks");
-    let dry = world.ok(&["install", "opencode", "--dry-run"]).out;
+    doctor(&format!("{title} calls none of Baton's hooks"));
+    let dry = world.ok(&["install", agent, "--dry-run"]).out;
     assert!(dry.contains(&format!("+++ {}", plugin.display())) && dry.contains("/baton-hook"), "{dry}");
     assert_eq!(files(&world.path("user")), there);
-    world.ok(&["install", "opencode", "--yes"]);
+    world.ok(&["install", agent, "--yes"]);
     let written = fs::read_to_string(&plugin).unwrap();
-    let (words, home) = (r#"/baton-hook","--agent","opencode"]"#, json!({ "BATON_HOME": world.home() }).to_string());
-    assert!(written.contains(words) && written.contains(&home), "{written}");
-    assert!(world.ok(&["install", "opencode", "--yes"]).out.contains("nothing to do"));
-    doctor("baton.js, which calls the hook");
+    let (words, home) =
+        (format!("/baton-hook\",\"--agent\",\"{agent}\"]"), json!({ "BATON_HOME": world.home() }).to_string());
+    assert!(written.contains(&words) && written.contains(&home), "{written}");
+    assert!(world.ok(&["install", agent, "--yes"]).out.contains("nothing to do"));
+    doctor(&format!("{}, which calls the hook", plugin.display()));
     // One of another version is replaced, and needs no copy.
     fs::write(&plugin, written.replace("SessionEnd", "SessionOver")).unwrap();
     doctor("is of another version");
-    world.ok(&["install", "opencode", "--yes"]);
+    world.ok(&["install", agent, "--yes"]);
     assert_eq!(fs::read_to_string(&plugin).unwrap(), written);
-    world.ok(&["uninstall", "opencode", "--yes"]);
+    world.ok(&["uninstall", agent, "--yes"]);
     assert_eq!(files(&world.path("user")), there);
 
     // Somebody else's is neither replaced nor removed.
     fs::write(&plugin, "export const Other = async () => ({})\n").unwrap();
     let theirs = files(&world.path("user"));
-    let ran = world.run(&["install", "opencode", "--yes"]);
+    let ran = world.run(&["install", agent, "--yes"]);
     let is_told = ran.err.contains("it is not Baton's") && ran.err.contains("/baton-hook");
     assert!(ran.code == 1 && is_told, "{} {}", ran.out, ran.err);
-    doctor("baton.js is not Baton's");
-    assert!(world.ok(&["uninstall", "opencode", "--yes"]).out.contains("nothing to remove"));
+    doctor(&format!("{} is not Baton's", plugin.display()));
+    assert!(world.ok(&["uninstall", agent, "--yes"]).out.contains("nothing to remove"));
     assert_eq!(files(&world.path("user")), theirs);
     // Nor is what a link leads to.
     fs::remove_file(&plugin).unwrap();
     fs::write(world.path("kept.js"), written.replace("SessionEnd", "SessionOver")).unwrap();
     symlink(world.path("kept.js"), &plugin).unwrap();
     for command in ["install", "uninstall"] {
-        let ran = world.run(&[command, "opencode", "--yes"]);
+        let ran = world.run(&[command, agent, "--yes"]);
         assert!(ran.code == 1 && ran.err.contains("it is a link to "), "{command}: {} {}", ran.out, ran.err);
     }
     assert!(plugin.is_symlink() && world.path("kept.js").exists());

@@ -1,7 +1,7 @@
-//! Codex: hooks in a file of their own, and the server registered through a `codex` that records its calls.
+//! Codex: hooks in a file of their own, and the server in its `config.toml`.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -9,27 +9,11 @@ use serde_json::Value;
 use super::{EVENTS, ours};
 use crate::world::{BATON, World, list, text};
 
-/// Records each call, and keeps one server in its configuration as Codex does.
-const CODEX: &str = r#"#!/bin/sh
-config="$CODEX_HOME/config.toml"
-case "$2" in
-get) grep -q '^.mcp_servers.baton.' "$config" 2>/dev/null || { echo "Error: No MCP server named '$3' found." >&2; exit 1; }
-     echo '{"name":"baton","transport":{"type":"stdio","command":"'"$(sed -n 's/^command = "\(.*\)"/\1/p' "$config")"'","args":["mcp"],"env":{"BATON_HOME":"'"$BATON_HOME"'","CLAUDE_CONFIG_DIR":"'"$CLAUDE_CONFIG_DIR"'","CODEX_HOME":"'"$CODEX_HOME"'"}}}' ;;
-add) echo "$*" >> "$CODEX_HOME/../calls"; while [ "$1" != -- ]; do shift; done
-     printf '[mcp_servers.baton]\ncommand = "%s"\nargs = ["mcp"]\n\n[mcp_servers.baton.env]\nBATON_HOME = "%s"\nCLAUDE_CONFIG_DIR = "%s"\nCODEX_HOME = "%s"\n' "$2" "$BATON_HOME" "$CLAUDE_CONFIG_DIR" "$CODEX_HOME" >> "$config" ;;
-remove) echo "$*" >> "$CODEX_HOME/../calls"; : > "$config" ;;
-esac
-"#;
-
-/// A world with Codex, and with Claude Code's folder like every world.
+/// A world with Codex's folder and without its program, and with Claude Code's folder like every world.
 fn with_codex() -> World {
     let mut world = World::new();
-    let codex = world.path("bin/codex");
-    fs::create_dir(world.path("bin")).unwrap();
     fs::create_dir(world.path("codex")).unwrap();
-    fs::write(&codex, CODEX).unwrap();
-    fs::set_permissions(&codex, fs::Permissions::from_mode(0o755)).unwrap();
-    world.set("PATH", format!("{}:/usr/bin:/bin", world.path("bin").display()));
+    world.set("PATH", "/usr/bin:/bin");
     world
 }
 
@@ -46,8 +30,14 @@ fn hooks(world: &World) -> PathBuf {
     world.path("codex/hooks.json")
 }
 
-fn calls(world: &World) -> Vec<String> {
-    fs::read_to_string(world.path("calls")).unwrap_or_default().lines().map(str::to_owned).collect()
+fn config(world: &World) -> PathBuf {
+    world.path("codex/config.toml")
+}
+
+/// Baton's table. Codex starts its servers without the shell's variables.
+fn table(world: &World) -> String {
+    let env = variables(world).map(|(name, path)| format!("{name} = \"{}\"", path.display())).join(", ");
+    format!("[mcp_servers.baton]\ncommand = \"{BATON}\"\nargs = [\"mcp\"]\nenv = {{ {env} }}\n")
 }
 
 /// Writes what Codex writes when its user trusts the hooks.
@@ -56,8 +46,7 @@ fn trust(world: &World) {
         ["session_start", "user_prompt_submit", "stop", "pre_compact", "post_compact", "subagent_stop", "session_end"];
     let path = hooks(world);
     let tables = snake.map(|event| format!("[hooks.state.\"{}:{event}:0:0\"]\ntrusted_hash = \"x\"\n", path.display()));
-    let config = world.path("codex/config.toml");
-    fs::write(&config, fs::read_to_string(&config).unwrap_or_default() + &tables.concat()).unwrap();
+    fs::write(config(world), fs::read_to_string(config(world)).unwrap_or_default() + &tables.concat()).unwrap();
 }
 
 /// Status and text of doctor's findings about Codex.
@@ -72,22 +61,21 @@ fn codex_is_set_up_and_taken_out_beside_claude_code() {
     let world = with_codex();
     let both = world.ok(&["install", "--dry-run"]);
     assert!(both.out.contains("codex/hooks.json") && both.out.contains("claude/settings.json"), "{}", both.out);
-    assert!(!hooks(&world).exists() && calls(&world).is_empty());
+    assert!(!hooks(&world).exists() && !config(&world).exists());
     let only = world.ok(&["install", "codex", "--yes"]);
     assert!(only.out.contains("start `codex` once and accept"), "{}", only.out);
     assert!(!world.config().join("settings.json").exists(), "the other was not named");
     let value: Value = serde_json::from_str(&fs::read_to_string(hooks(&world)).unwrap()).unwrap();
     assert!(EVENTS.iter().all(|event| ours(&value, event).len() == 1), "{value:#}");
-    // Codex starts its servers without the shell's variables.
-    let env: String =
-        variables(&world).iter().map(|(name, path)| format!("--env {name}={} ", path.display())).collect();
-    let add = format!("mcp add baton {env}-- {BATON} mcp");
-    assert_eq!(calls(&world), [add.as_str()]);
+    assert_eq!(fs::read_to_string(config(&world)).unwrap(), table(&world));
     let untrusted = world.ok(&["install", "codex", "--yes"]).out;
     assert!(untrusted.contains("nothing to do") && untrusted.contains("accept them"), "{untrusted}");
     let found = of_codex(&world);
     assert!(found.iter().any(|(status, what)| status == "warn" && what.contains("have not trusted")), "{found:?}");
+    fs::write(config(&world), "").unwrap();
     trust(&world);
+    let before = fs::read_to_string(config(&world)).unwrap();
+    world.ok(&["install", "codex", "--yes"]);
     let trusted = world.ok(&["install", "codex", "--yes"]).out;
     assert!(trusted.contains("nothing to do") && !trusted.contains("accept them"), "{trusted}");
     let found = of_codex(&world);
@@ -97,7 +85,7 @@ fn codex_is_set_up_and_taken_out_beside_claude_code() {
         assert!(uninstalled.contains(told), "{told:?} in {uninstalled}");
     }
     assert!(!hooks(&world).exists());
-    assert_eq!(calls(&world), [add.as_str(), "mcp remove baton"]);
+    assert_eq!(fs::read_to_string(config(&world)).unwrap(), before);
     assert!(world.ok(&["uninstall", "--yes"]).out.contains("nothing to remove"));
 }
 
@@ -109,10 +97,10 @@ fn an_entry_that_somebody_wrote_by_hand_is_known() {
         let env = format!("env = {{ {env} }}");
         format!("# mine\nmcp_servers.\"baton\" = {{ command = '{command}', args = ['mcp'], {env} {close} # ours\n")
     };
-    let config = world.path("codex/config.toml");
+    let config = config(&world);
     fs::write(&config, entry(BATON, "}")).unwrap();
     world.ok(&["install", "codex", "--yes"]);
-    assert_eq!(calls(&world), [""; 0]);
+    assert_eq!(fs::read_to_string(&config).unwrap(), entry(BATON, "}"));
     assert!(of_codex(&world).iter().any(|(status, what)| status == "ok" && what.contains("MCP server")));
 
     let broken = entry(BATON, "");
@@ -121,9 +109,10 @@ fn an_entry_that_somebody_wrote_by_hand_is_known() {
     for command in ["install", "uninstall"] {
         let refused = world.run(&[command, "codex", "--yes"]);
         assert_eq!(refused.code, 1);
-        assert!(refused.err.contains("config.toml is not valid TOML: line 2: "), "{}", refused.err);
+        assert!(refused.err.contains("config.toml: it is not valid TOML: line 2: "), "{}", refused.err);
+        assert_eq!(refused.err.contains("[mcp_servers.baton]"), command == "install", "{}", refused.err);
     }
-    assert!(!hooks(&world).exists() && calls(&world).is_empty());
+    assert!(!hooks(&world).exists());
     assert_eq!(fs::read_to_string(&config).unwrap(), broken);
     let found = of_codex(&world);
     let told: Vec<&String> = found.iter().filter(|(status, _)| status == "error").map(|(_, what)| what).collect();
@@ -155,4 +144,44 @@ fn with_only_codex_doctor_suggests_only_its_fixes() {
     assert!(!fixes.iter().any(is_of_claude), "{findings:#?}");
     assert!(fixes.iter().any(|fix| fix == "baton install codex"), "{findings:#?}");
     assert_eq!(world.run(&["install", "codex", "--scope", "project"]).code, 2, "there is nothing of it for a project");
+}
+
+#[test]
+fn a_configuration_is_changed_in_place_and_restored() {
+    let mine = "model = 'm' # mine\n\n[mcp_servers.x]\ncommand = 'x'\n\n# the end";
+    for before in [None, Some(mine), Some("# é\r\n[tui]\r\n")] {
+        let world = with_codex();
+        before.into_iter().for_each(|text| fs::write(config(&world), text).unwrap());
+        world.ok(&["install", "codex", "--yes"]);
+        let after = fs::read_to_string(config(&world)).unwrap();
+        assert!(after.starts_with(before.unwrap_or_default()), "{after}");
+        assert!(after.replace("\r\n", "\n").ends_with(&table(&world)), "{after}");
+        assert!(world.ok(&["install", "codex", "--yes"]).out.contains("nothing to do"));
+        // One that names another program is renewed.
+        fs::write(config(&world), after.replace(BATON, "/gone/baton")).unwrap();
+        assert!(of_codex(&world).iter().any(|(status, what)| status == "error" && what.contains("/gone/baton")));
+        world.ok(&["install", "codex", "--yes"]);
+        assert_eq!(fs::read_to_string(config(&world)).unwrap(), after);
+        world.ok(&["uninstall", "codex", "--yes"]);
+        assert_eq!(fs::read_to_string(config(&world)).ok().as_deref(), before);
+    }
+}
+
+#[test]
+fn a_configuration_that_is_a_link_or_of_another_form_is_refused_with_the_text() {
+    let world = with_codex();
+    let real = world.path("dotfiles.toml");
+    fs::write(&real, "model = 'm'\n").unwrap();
+    symlink(&real, config(&world)).unwrap();
+    let refused = |why: &str| {
+        let ran = world.run(&["install", "codex", "--yes"]);
+        assert!(ran.code == 1 && ran.err.contains(why) && ran.err.contains(table(&world).trim_end()), "{}", ran.err);
+    };
+    refused("it is a link to");
+    assert_eq!(fs::read_to_string(&real).unwrap(), "model = 'm'\n");
+    fs::write(&real, table(&world)).unwrap();
+    world.ok(&["install", "codex", "--yes"]);
+    fs::remove_file(config(&world)).unwrap();
+    fs::write(config(&world), "mcp_servers = { x = { command = 'x' } }\n").unwrap();
+    refused("written in a form that Baton does not edit");
 }

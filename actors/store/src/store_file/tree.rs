@@ -301,7 +301,7 @@ mod tests {
             fs::File::open(data.tree().join(name)).unwrap().set_modified(time).unwrap();
             Timestamp(i64::try_from(time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis()).unwrap())
         };
-        let hours = |hours| Duration::from_hours(hours);
+        let hours = |hours: u64| Duration::from_secs(hours * 60 * 60);
         set("session/p1/ses_1.json", hours(60));
         set("message/ses_1/msg_9.json", hours(60));
         let message = set("message/ses_1/msg_2.json", hours(1));

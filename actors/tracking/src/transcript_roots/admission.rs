@@ -3,9 +3,10 @@
 //! # Decisions
 //!
 //! - A named root is refused where the client works and in any tracked project, also one tracked later; a directory
-//!   that holds the daemon's own root counts as a home and is exempt. A refused directory that a variable names stops a
-//!   person's command; nothing is read in its place, and no daemon is started with it. A daemon started by a hook or
-//!   the MCP server leaves it out: it reads the agent's usual directory if its home is `~/.baton`, otherwise
+//!   that holds the daemon's own root counts as a home and is exempt. A refused directory that Claude Code's or Codex's
+//!   variable names stops a person's command; nothing is read in its place, and no daemon is started with it. Other
+//!   agents' variables often serve other purposes: of these only the agent is left out. A daemon started by a hook or
+//!   the MCP server leaves any of them out: it reads the agent's usual directory if its home is `~/.baton`, otherwise
 //!   nothing of that agent. Other agents' directories are read as ever.
 
 use std::fs::{self, Metadata};
@@ -58,9 +59,26 @@ pub(super) fn check(agent: Agent, named: &Path, grounds: &Grounds) -> Result<Adm
     let folder = layout(agent).folders.first().copied().unwrap_or_default();
     let transcripts = real.join(folder);
     let transcripts = fs::canonicalize(&transcripts).map_err(|_| format!("it holds no directory `{folder}`"))?;
+    admit([&real, &transcripts], grounds)?;
+    Ok(Admitted { config_dir: path, transcripts })
+}
+
+/// Returns why a folder that an environment variable names for a part of an agent's transcripts is not read, by the rules
+/// of [`super::unfit`]. Blocks for short disk reads.
+pub fn unfit_folder(folder: &Path, works_in: &[String]) -> Option<String> {
+    let real = match fs::canonicalize(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) => return Some(format!("it cannot be looked at: {error}")),
+        Ok(real) => real,
+    };
+    let own = super::homes_of(super::usual_roots());
+    admit([&real], &Grounds { projects: Vec::new(), works_in: works_in.to_vec(), own }).err()
+}
+
+fn admit<const N: usize>(directories: [&PathBuf; N], grounds: &Grounds) -> Result<(), String> {
     let works_in = grounds.works_in.iter().map(PathBuf::from).filter(|place| place.is_absolute());
     let works_in: Vec<PathBuf> = works_in.map(|place| fs::canonicalize(&place).unwrap_or(place)).collect();
-    for directory in [&real, &transcripts] {
+    for directory in directories {
         let shown = directory.display();
         let metadata = fs::metadata(directory).map_err(|error| format!("{shown} cannot be looked at: {error}"))?;
         if !metadata.is_dir() {
@@ -77,7 +95,7 @@ pub(super) fn check(agent: Agent, named: &Path, grounds: &Grounds) -> Result<Adm
             return Err(format!("it lies in {}, where the client that names it works", place.display()));
         }
     }
-    Ok(Admitted { config_dir: path, transcripts })
+    Ok(())
 }
 
 /// The reason for refusing a directory in a tracked project.

@@ -129,6 +129,12 @@ fn of_project(project: &Path) -> Found {
     there.collect()
 }
 
+/// Returns why an agent's sessions in a project are not read. `None` if they are, or if it has none there yet. Blocks for
+/// short disk reads.
+pub fn why_unread_in(agent: Agent, project: &Path) -> Option<String> {
+    of_project(project).into_iter().find(|(_, root, _)| root.agent == agent)?.2.err()
+}
+
 fn check(project: &Path, file: &Path) -> Result<(), String> {
     for folder in file.ancestors().skip(1).take_while(|above| *above != project) {
         let metadata = folder.symlink_metadata().map_err(|error| error.to_string())?;
