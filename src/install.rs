@@ -270,11 +270,11 @@ impl Installer {
     pub fn plan_rules(&self) -> Result<Plan, Error> {
         let mut plan = Plan::default();
         let Some(path) = self.files.guidance.as_ref().filter(|_| self.has_rules()) else { return Ok(plan) };
+        let target = Target::read(path)?;
         if let Ok(leads_to) = std::fs::read_link(path) {
             let remedy = format!("add this to it by hand:\n{}", guidance::RULES.trim_end());
             return Err(Error::Content { path: path.clone(), source: Unfit(UnfitKind::Link(leads_to)), remedy });
         }
-        let target = Target::read(path)?;
         let is_new = target.text.is_none();
         let text = guidance::put_in(guidance::RULES, target.text());
         plan.changes.extend(self.write(target, text)?);

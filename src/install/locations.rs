@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use baton_protocol::Agent;
 
 use super::agents::{Host, Servers};
-use crate::environment::Environment;
+use crate::environment::{Environment, in_time};
 use crate::program;
 
 /// Scope of the settings.
@@ -56,15 +56,19 @@ impl AgentFiles {
             Servers::Nowhere | Servers::Command => &[],
             Servers::Files(names) => names,
         };
-        let names = names.iter().map(|name| folder.join(name));
-        let existing = names.clone().find(|path| path.symlink_metadata().is_ok());
+        // A folder that does not answer is reported where a file in it is read.
+        let first_there = |names: &'static [&'static str]| {
+            let paths: Vec<PathBuf> = names.iter().map(|name| folder.join(name)).collect();
+            let find = || paths.into_iter().find(|path| path.symlink_metadata().is_ok());
+            if names.is_empty() { None } else { in_time(find).flatten() }
+        };
         Self {
             scope,
             settings: folder.join(setup.settings),
-            instead: setup.elsewhere.iter().map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok()),
+            instead: first_there(setup.elsewhere),
             script: setup.script.map(|script| folder.join(script.name)),
             guidance: setup.guidance.map(|file| folder.join(file.name)),
-            servers: existing.or_else(|| names.clone().next()),
+            servers: first_there(names).or_else(|| names.first().map(|name| folder.join(name))),
             top: None,
         }
     }
