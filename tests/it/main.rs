@@ -70,6 +70,7 @@ mod record;
 mod record_ids;
 mod reindex;
 mod repair;
+mod replay_at;
 mod reread;
 mod restored;
 mod resume;

@@ -33,6 +33,8 @@ pub(crate) fn addresses(world: &World) -> Vec<String> {
         "/workflows",
         "/costs",
         "/health",
+        "/replay",
+        "/replay?at=3",
     ];
     pages.map(str::to_owned).into_iter().chain(sessions).collect()
 }

@@ -10,6 +10,7 @@ mod browser;
 mod drawn;
 mod live;
 mod pictures;
+mod replay;
 mod strangers;
 #[allow(dead_code, reason = "shared with the tests of the whole program, which use more of it")]
 #[path = "../../../it/transcript.rs"]
