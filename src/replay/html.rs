@@ -64,7 +64,7 @@ impl Page {
             "<script id=\"data\" type=\"application/json\">{{\"events\":[{}]}}</script>",
             self.events.join(",\n")
         )?;
-        write!(out, "<script>{SCRIPT}</script></body></html>\n")
+        writeln!(out, "<script>{SCRIPT}</script></body></html>")
     }
 }
 
@@ -85,9 +85,9 @@ mod tests {
         let digest = Sha256::digest(text.as_bytes());
         let mut encoded = String::new();
         for part in digest.chunks(3) {
-            let bits = (0..3).fold(0, |bits, at| bits << 8 | u32::from(part.get(at).copied().unwrap_or(0)));
+            let bits = (0..3).fold(0, |bits, at| (bits << 8) | u32::from(part.get(at).copied().unwrap_or(0)));
             for at in 0..4 {
-                let digit = char::from(DIGITS[(bits >> (18 - 6 * at) & 63) as usize]);
+                let digit = char::from(DIGITS[((bits >> (18 - 6 * at)) & 63) as usize]);
                 encoded.push(if at <= part.len() { digit } else { '=' });
             }
         }
