@@ -327,7 +327,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         // Help is compiled into the program.
         Command::Help(args) => return help::run(args),
         // Needs only a file.
-        Command::Replay(args) => return replay::run(args),
+        Command::Replay(args) if args.reads_a_file() => return replay::file(args),
         // Must succeed in any environment.
         Command::Hook(args) => return Ok(hook::run(args)),
         // Runs another program.
@@ -367,7 +367,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Help(args) => help::run(&args),
         Command::Completions(args) => Ok(completions::run(&args)),
         Command::Explain(args) => explain::run(&environment, &args),
-        Command::Replay(args) => replay::run(&args),
+        Command::Replay(args) => replay::live(&environment, &args),
         Command::Install(args) => install::run(&environment, &args),
         Command::Uninstall(args) => uninstall::run(&environment, &args),
         Command::Doctor(args) => doctor::run(&environment, &args),

@@ -5,6 +5,7 @@
 
 mod block;
 mod comparison;
+mod html;
 mod rendering;
 
 use std::io::Read;
@@ -20,7 +21,8 @@ use baton_protocol::answer::{HistoryEvent, Replayed};
 use block::{Block, Blocks};
 
 pub use comparison::{Comparison, Verdict};
-pub use rendering::{event, summary};
+pub use html::Page;
+pub use rendering::{event, position, summary};
 
 /// Most threads that read blocks; more gain nothing, because one thread applies them.
 const READERS_MAX: usize = 4;

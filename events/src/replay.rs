@@ -416,7 +416,8 @@ impl Replay {
     }
 }
 
-fn replayed(id: &SessionId, row: &Row) -> ReplayedSession {
+/// A session as a replay shows it.
+pub fn replayed(id: &SessionId, row: &Row) -> ReplayedSession {
     let state = &row.state;
     ReplayedSession {
         session_id: id.to_string(),

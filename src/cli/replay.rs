@@ -1,4 +1,4 @@
-//! `baton replay`: replays an exported log, event by event.
+//! `baton replay`: replays an exported log, event by event, and shows the sessions as of a position of a log.
 //!
 //! # Decisions
 //!
@@ -6,7 +6,7 @@
 //!   summary.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Write as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,9 +14,12 @@ use std::process::ExitCode;
 use baton_conversation::record::{Position, Timestamp};
 use baton_events::replay::{Options, Until};
 use baton_events::session::Policy;
-use baton_protocol::answer::{HistoryEvent, Replayed};
+use baton_protocol::answer::{HistoryEvent, Replay, Replayed};
+use baton_protocol::{ReplayParams, method};
 
 use super::Error;
+use crate::atomic_file;
+use crate::environment::Environment;
 use crate::print::{self, Output};
 use crate::replay::{self, Comparison, Verdict};
 
@@ -30,16 +33,24 @@ A whole export is checked on the way: no record is missing, each is linked to th
 the result is the one in the file's last line. In a filtered export sessions may begin in the middle. Events of a \
 newer version are shown as such and counted, but not applied. If the file contradicts itself the exit code is 1.
 
+`--at POSITION` shows one position instead: the event there, what it did and why, and the sessions as of it. Without a \
+file it is a position of this home's log, and the answer also names the positions beside it; 0 is the last one.
+
 JSON: one object per line: for each event \
 {\"position\",\"stream\",\"sequence\",\"at\",\"type\",\"v\",\"cause\",\"data\",\"told\",\"why\", \
 \"before\",\"after\",\"changed\":[{\"field\",\"before\",\"after\"}],\"owed\":[{\"what\",\"at\",\"why\"}]}, and last \
 {\"summary\":{\"records\", \
-\"unreadable\",\"sessions\":[…],\"position\",\"chain\",\"state_hash\",\"notes\",\"differences\"}}.
+\"unreadable\",\"sessions\":[…],\"position\",\"chain\",\"state_hash\",\"notes\",\"differences\"}}. With `--at` and no \
+file one object: {\"position\",\"last\",\"event\",\"session_id\",\"previous\",\"next\",\"previous_change\",\"next_change\", \
+\"sessions\":[…],\"more\",\"states\"}.
 
 Examples:
   baton log export -o log.jsonl && baton replay log.jsonl
   baton replay log.jsonl --session a94e0d17 --step     one session, event by event
   baton replay log.jsonl --until 2026-11-03T09:30:00Z  the state at that time
+  baton replay --at 120                                the sessions as of position 120 of this home's log
+  baton replay log.jsonl --at 120                      the same in a file
+  baton replay log.jsonl --html log.html               a file for a browser, to look at or to send
   baton log export | baton replay - --summary          only the result
   baton replay log.jsonl > expected.txt                save it, and
   baton replay log.jsonl --against expected.txt        check that the result is still the same";
@@ -48,8 +59,11 @@ Examples:
 #[command(after_long_help = HELP)]
 pub(super) struct Args {
     /// The export; `-` reads standard input
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "at")]
+    file: Option<PathBuf>,
+    /// Only the event at this position, and the sessions as of it; without a file, of this home's log
+    #[arg(long, value_name = "POSITION", conflicts_with_all = ["until", "step", "summary", "against"])]
+    at: Option<u64>,
     /// Only this session: its id, or the beginning of it
     #[arg(long, short, value_name = "S")]
     session: Option<String>,
@@ -65,6 +79,12 @@ pub(super) struct Args {
     /// Compare with earlier output, and show the first difference
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     against: Option<PathBuf>,
+    /// Write one file that a browser shows, offline: a slider over the events, without stored data or conversations
+    #[arg(long, value_name = "OUT", requires = "file", conflicts_with_all = ["at", "step", "summary", "against", "json"])]
+    html: Option<PathBuf>,
+    /// Replace an existing file
+    #[arg(long, requires = "html")]
+    force: bool,
     /// Print one JSON object per line
     #[arg(long, conflicts_with = "step")]
     json: bool,
@@ -78,25 +98,41 @@ fn until(text: &str) -> Result<Until, String> {
     moment.ok_or_else(|| "expected a position, or a time such as 2026-11-03T09:30:00Z".to_owned())
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
-    let is_stdin = args.file == Path::new("-");
+impl Args {
+    /// True if it needs no home.
+    pub(super) fn reads_a_file(&self) -> bool {
+        self.file.is_some()
+    }
+}
+
+/// Replays a file.
+pub(super) fn file(args: &Args) -> Result<ExitCode, Error> {
+    let path = args.file.as_deref().unwrap_or(Path::new("-"));
+    let is_stdin = path == Path::new("-");
     if args.step && (is_stdin || !io::stdin().is_terminal()) {
         let message = "`--step` needs a terminal as standard input; leave it out to see all events at once";
         return Err(Error::Usage(message.to_owned()));
     }
-    let source: Box<dyn Read + Send> = if is_stdin { Box::new(io::stdin()) } else { Box::new(open(&args.file)?) };
+    let source: Box<dyn Read + Send> = if is_stdin { Box::new(io::stdin()) } else { Box::new(open(path)?) };
     let options = Options {
         session: args.session.as_deref().map(super::session),
-        until: args.until.unwrap_or_default(),
+        until: args.at.map(|at| Until::Position(Position(at))).or(args.until).unwrap_or_default(),
         policy: Policy::default(),
         tell: !args.summary,
     };
-    if let Some(path) = &args.against {
-        return compare(source, options, path);
+    if let Some(expected) = &args.against {
+        return compare(source, options, expected);
+    }
+    if let Some(out) = &args.html {
+        let replayed = page(source, options, out, args.force)?;
+        return verdict(path, &replayed);
     }
     let output = Output::new();
     let mut prompt = args.step.then(StepPrompt::default);
     let replayed = replay::run(source, options, |happened| {
+        if args.at.is_some_and(|at| happened.position != at) {
+            return ControlFlow::Continue(());
+        }
         match args.json {
             true => output.data(&json(happened)),
             false => output.line(&replay::event(happened)),
@@ -107,7 +143,25 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Error> {
         true => output.data(&json(&serde_json::json!({ "summary": replayed }))),
         false => output.line(&replay::summary(&replayed)),
     }
-    verdict(&args.file, &replayed)
+    verdict(path, &replayed)
+}
+
+/// Shows a position of this home's log.
+pub(super) fn live(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    let params = ReplayParams {
+        at: args.at.filter(|at| *at > 0),
+        session: args.session.as_deref().map(super::session),
+        ..ReplayParams::default()
+    };
+    let result = super::ask(environment, |client| client.call_raw(method::REPLAY, &params, |_| {}))?;
+    let output = Output::new();
+    if args.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let answer: Replay = super::parse_result(&result)?;
+    output.line(&replay::position(&answer));
+    Ok(ExitCode::SUCCESS)
 }
 
 fn open(path: &Path) -> Result<File, Error> {
@@ -123,6 +177,31 @@ fn open(path: &Path) -> Result<File, Error> {
 fn json(value: &impl serde::Serialize) -> String {
     // Strings, numbers and JSON always have a JSON form.
     serde_json::to_string(value).unwrap_or_default()
+}
+
+/// Writes a file for a browser.
+fn page(source: Box<dyn Read + Send>, options: Options, out: &Path, force: bool) -> Result<Replayed, Error> {
+    let failed = |reason: String| Error::File { path: out.display().to_string(), reason };
+    if !force && out.symlink_metadata().is_ok() {
+        return Err(failed("it exists; `--force` replaces it".to_owned()));
+    }
+    let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut page = replay::Page::default();
+    let replayed = replay::run(source, options, |happened| {
+        page.add(happened);
+        ControlFlow::Continue(())
+    });
+    let written = atomic_file::create_in(folder).and_then(|mut unfinished| {
+        let mut buffered = BufWriter::new(&mut unfinished);
+        page.write(&replayed, &mut buffered)?;
+        buffered.flush()?;
+        drop(buffered);
+        unfinished.file().sync_all()?;
+        unfinished.persist(out)
+    });
+    written.map_err(|error| failed(error.to_string()))?;
+    print::note(&format!("Written to {}; open it in a browser.", print::plain(&out.display().to_string())));
+    Ok(replayed)
 }
 
 /// Turns a contradiction in the file into an error.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use baton_protocol::answer::{HistoryEvent, Replayed, ReplayedSession};
+use baton_protocol::answer::{HistoryEvent, Replay, Replayed, ReplayedSession};
 
 use crate::print;
 
@@ -37,6 +37,27 @@ pub fn event(happened: &HistoryEvent) -> String {
     }
     for owed in &happened.owed {
         tell("owed", &format!("{} {}: {}", owed.what, owed.at.as_deref().unwrap_or("now"), owed.why));
+    }
+    text
+}
+
+/// Formats a position of a log: the event there, the sessions as of it, and the positions beside it.
+pub fn position(replay: &Replay) -> String {
+    let mut text = replay.event.as_ref().map(event).unwrap_or_default();
+    text.push_str("\nsessions");
+    for row in &replay.sessions {
+        let _ = write!(text, "\n  {}", session(row));
+    }
+    if replay.more > 0 {
+        let _ = write!(text, "\n  and {} more", replay.more);
+    }
+    let _ = write!(text, "\nposition   {} of {}", replay.position, replay.last);
+    if let Some(id) = &replay.session_id {
+        let shown = |at: Option<u64>| at.map_or(NONE.to_owned(), |at| at.to_string());
+        let (previous, next) = (shown(replay.previous), shown(replay.next));
+        let _ = write!(text, "\nevents     of {}: before {previous}, after {next}", line(id));
+        let (previous, next) = (shown(replay.previous_change), shown(replay.next_change));
+        let _ = write!(text, "\nchanges    of its state: before {previous}, after {next}");
     }
     text
 }

@@ -71,6 +71,7 @@ mod record;
 mod record_ids;
 mod reindex;
 mod repair;
+mod replay_at;
 mod reread;
 mod restored;
 mod resume;
@@ -97,3 +98,10 @@ mod vault;
 mod vectors;
 mod verify;
 mod world;
+
+#[test]
+#[should_panic(expected = "the test left processes behind")]
+fn a_process_that_a_test_leaves_behind_fails_it() {
+    let world = world::World::new();
+    drop(world.program("sleep", &["600"]).spawn().unwrap());
+}

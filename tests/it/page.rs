@@ -156,6 +156,9 @@ fn the_pages_show_what_the_commands_tell() {
     let at_line = page(&format!("/session/{}?line=2", id(1)));
     assert!(at_line.contains("hit\" id=\"line-2\""), "{at_line}");
     assert!(page("/health").contains("Everything works."));
+    let replay = page("/replay?at=1");
+    assert!(replay.contains("Event 1: ") && replay.contains("Sessions as of this position"), "{replay}");
+    assert!(page("/replay").contains("<output") && page("/replay?at=nonsense&session=").contains("<output"));
     assert!(page("/workflows").contains("Workflows"));
     assert!(page("/costs").contains("No model was called."));
     let missing = address.get("/session/ffffffff", &cookie);

@@ -38,7 +38,7 @@ const LAYERS: &[&[&str]] = &[
     &["baton-page"],
     &["baton-actors"],
     &["baton", "baton-endpoint"],
-    &["baton-bench"],
+    &["baton-bench", "baton-browser"],
 ];
 
 /// Packages that only its tests and benchmarks may depend on.

@@ -26,50 +26,60 @@ impl TableFold {
         let (published, reader) = watch::channel(SessionTable::default());
         (Self { table: SessionTable::default(), published }, reader.into())
     }
+}
 
-    fn version_of(&self, stream: &StreamId) -> Option<SequenceNumber> {
-        if let Some(id) = stream.session_id() {
-            return self.table.get(&id).map(|row| row.version);
-        }
-        if let Some(uuid) = stream.memo_uuid() {
-            return self.table.memo_row(uuid).map(|row| row.version);
-        }
-        stream.is_home().then(|| self.table.home().version)
+fn version_of(table: &SessionTable, stream: &StreamId) -> Option<SequenceNumber> {
+    if let Some(id) = stream.session_id() {
+        return table.get(&id).map(|row| row.version);
     }
+    if let Some(uuid) = stream.memo_uuid() {
+        return table.memo_row(uuid).map(|row| row.version);
+    }
+    stream.is_home().then(|| table.home().version)
+}
 
-    fn apply_event(&mut self, record: &StoredRecord) -> Result<(), schema::session::Error> {
-        let StoredRecord { position, stream, sequence, kind, v, data, .. } = record;
-        // A row restored from a checkpoint may be newer than the rest of it and contain this event already.
-        let is_applied = self.version_of(stream).is_some_and(|version| version >= *sequence);
-        if let Some(id) = stream.session_id() {
-            let event = schema::session::decode(kind, *v, data)?;
-            if !is_applied {
-                self.table.apply(*position, &id, *sequence, &event);
-            }
-        } else if let Some(uuid) = stream.memo_uuid() {
-            let event = schema::memo::decode(kind, *v, data)?;
-            if !is_applied {
-                self.table.apply_memo(*position, uuid, *sequence, &event);
-            }
-        } else if stream.is_home() {
-            let event = schema::home::decode(kind, *v, data)?;
-            if !is_applied {
-                self.table.apply_home(*position, *sequence, event);
-            }
-        }
-        self.table.skip(*position, false);
-        Ok(())
+/// Folds a record into a table. One that this version cannot read is counted.
+///
+/// # Errors
+///
+/// Why it cannot be read.
+pub fn fold(table: &mut SessionTable, record: &StoredRecord) -> Result<(), schema::session::Error> {
+    let folded = fold_event(table, record);
+    match (&folded, record.stream.session_id()) {
+        (Ok(()), _) => table.skip(record.position, false),
+        (Err(_), Some(id)) => table.skip_event_of(record.position, &id),
+        (Err(_), None) => table.skip(record.position, true),
     }
+    folded
+}
+
+fn fold_event(table: &mut SessionTable, record: &StoredRecord) -> Result<(), schema::session::Error> {
+    let StoredRecord { position, stream, sequence, kind, v, data, .. } = record;
+    // A row restored from a checkpoint may be newer than the rest of it and contain this event already.
+    let is_applied = version_of(table, stream).is_some_and(|version| version >= *sequence);
+    if let Some(id) = stream.session_id() {
+        let event = schema::session::decode(kind, *v, data)?;
+        if !is_applied {
+            table.apply(*position, &id, *sequence, &event);
+        }
+    } else if let Some(uuid) = stream.memo_uuid() {
+        let event = schema::memo::decode(kind, *v, data)?;
+        if !is_applied {
+            table.apply_memo(*position, uuid, *sequence, &event);
+        }
+    } else if stream.is_home() {
+        let event = schema::home::decode(kind, *v, data)?;
+        if !is_applied {
+            table.apply_home(*position, *sequence, event);
+        }
+    }
+    Ok(())
 }
 
 impl Fold for TableFold {
     fn apply(&mut self, record: &StoredRecord) {
-        if let Err(error) = self.apply_event(record) {
+        if let Err(error) = fold(&mut self.table, record) {
             tracing::warn!(position = record.position.0, stream = %record.stream, %error, "event skipped by the session table");
-            match record.stream.session_id() {
-                Some(id) => self.table.skip_event_of(record.position, &id),
-                None => self.table.skip(record.position, true),
-            }
         }
     }
 

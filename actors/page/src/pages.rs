@@ -3,6 +3,7 @@
 mod costs;
 mod file;
 mod health;
+mod replay;
 mod session;
 mod sessions;
 mod workflows;
@@ -32,6 +33,7 @@ pub(crate) fn router(site: Arc<Site>) -> Router {
         .route("/file", get(file::page))
         .route("/workflows", get(workflows::page))
         .route("/costs", get(costs::page))
+        .route("/replay", get(replay::page))
         .route("/health", get(health::page))
         .route("/live", get(live::changes))
         .route(access::ENTER, get(access::enter))

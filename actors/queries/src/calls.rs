@@ -32,6 +32,7 @@ mod presence;
 mod quotes;
 mod recall;
 mod reindex;
+mod replay;
 mod search;
 mod sessions;
 mod short_ids;
@@ -60,6 +61,7 @@ use serde_json::value::RawValue;
 
 pub use daemon_parts::DaemonParts;
 pub use presence::presence;
+pub use replay::Folded;
 
 use super::client::{ClientRef, QueryError, failure, params};
 
@@ -151,6 +153,7 @@ async fn dispatch(
         method::MESSAGES => result(&messages::messages(&params(raw)?, parts.resolver()).await?),
         method::PASSAGE => result(&passage::passage(params(raw)?, parts.resolver()).await?),
         method::EXPLAIN => result(&parts.explain().answer(&params(raw)?, parts.resolver()).await?),
+        method::REPLAY => result(&parts.replay().answer(params(raw)?, parts.resolver()).await?),
         method::CLOSE => result(&close::close(params(raw)?, parts.resolver(), &parts.indexer, &parts.enricher).await?),
         method::STATUS => result(&parts.status().answer().await?),
         method::UNINDEXED => result(

@@ -17,6 +17,7 @@ pub mod method;
 mod named;
 mod page;
 mod recall;
+mod replay;
 mod search;
 mod session;
 pub mod tool;
@@ -45,6 +46,7 @@ pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEnt
 pub use named::{is_zero, parse_text};
 pub use page::PageParams;
 pub use recall::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, TimelineParams};
+pub use replay::ReplayParams;
 pub use search::SearchParams;
 pub use session::{ExplainParams, MessagesParams, PassageParams, ShortIdsParams, ShowParams};
 pub use tracking::{SyncParams, TrackParams, TrackingParams, TrackingStatusParams, UnindexedParams, UntrackParams};

@@ -32,6 +32,8 @@ methods! {
     PASSAGE = "session/passage";
     /// Returns a session's events, each with its effect and its reason.
     EXPLAIN = "session/explain";
+    /// Returns the sessions as of a position of the log, and the event there.
+    REPLAY = "replay";
     /// Corrects what is told of a session, or lists what can be corrected.
     CORRECT = "correct";
     /// Closes a session.

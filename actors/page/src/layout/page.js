@@ -58,6 +58,8 @@ async function fill(link) {
   if (!answer.ok) { delete link.dataset.busy; return; }
   const holder = document.createElement("template");
   holder.innerHTML = await answer.text();
+  // Nothing has come yet: the next question begins at the same line.
+  if (link.dataset.grow && !holder.content.querySelector(".message")) { delete link.dataset.busy; return; }
   const earlier = link.dataset.end === "earlier";
   const before = document.documentElement.scrollHeight;
   const parts = [...holder.content.children];
@@ -104,5 +106,7 @@ document.addEventListener("renewed", async () => {
 
 // A slider shows what it stands for while it moves, and leads there when it is let go.
 for (const slider of document.querySelectorAll("input[type=range][data-go]")) {
+  const shown = slider.form.querySelector(`output[for="${slider.id}"]`);
+  slider.addEventListener("input", () => { if (shown) shown.textContent = `${slider.value} of ${slider.max}`; });
   slider.addEventListener("change", () => slider.form.requestSubmit());
 }

@@ -8,6 +8,7 @@ use super::edges::Edges;
 use super::explain::Explain;
 use super::forget::{ExportedTable, Forget, Selector, SetAside, VaultNotes, Wiper};
 use super::graph_search::GraphSearch;
+use super::replay::{Folded, Replay};
 use super::search::QuestionReader;
 use super::status::StatusReport;
 use super::sync::HistorySync;
@@ -105,6 +106,8 @@ pub struct DaemonParts {
     pub vitals: Arc<Vitals>,
     /// Redacts what earlier versions stored.
     pub redacting: Arc<Redacting>,
+    /// The session table as of earlier positions.
+    pub folded: Arc<Folded>,
     /// Asks for the pages that a browser shows.
     pub page_requests: PageRequests,
     /// Set to `true` to stop the daemon.
@@ -146,6 +149,10 @@ impl DaemonParts {
             degraded: self.degraded.clone(),
             forgotten_sessions: self.forgotten_sessions.clone(),
         }
+    }
+
+    pub(super) fn replay(&self) -> Replay {
+        Replay { journal: self.journal.clone(), catalog: self.catalog.clone(), folded: self.folded.clone() }
     }
 
     pub(super) fn edges(&self) -> Edges<'_> {

@@ -1,0 +1,148 @@
+//! Replay: the sessions as of a position of the log, and what the event there did and why. Twin of `baton replay --at`.
+
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::response::Html;
+use baton_conversation::printable::plain;
+use baton_protocol::answer::{HistoryEvent, Replay, ReplayedSession};
+use baton_protocol::{ReplayParams, method};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::optional;
+use crate::ask::Failed;
+use crate::layout::{self, Clock, address, counted, number};
+use crate::server::Site;
+
+/// Most sessions on the page.
+const SESSIONS: u32 = 100;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    /// A position; text, since a form may leave it empty.
+    at: String,
+    session: String,
+}
+
+pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
+    let at = asked.at.trim().parse().ok();
+    let params = ReplayParams { at, session: optional(&asked.session), limit: SESSIONS };
+    let replay: Replay = site.ask(method::REPLAY, &params).await?;
+    let is_live = at.is_none();
+    let body = html! {
+        h1 { "Replay" }
+        @match &replay.event {
+            None => p.faint { "Nothing is recorded yet." },
+            Some(event) => {
+                (steps(&replay, &asked.session))
+                section #event data-live[is_live] { (told(&replay, event, site.clock())) }
+                section #sessions data-live[is_live] { (sessions(&replay, event)) }
+            },
+        }
+    };
+    Ok(layout::page("/replay", &format!("Replay at {}", replay.position), &body))
+}
+
+fn place(at: u64, session: &str) -> String {
+    let at = at.to_string();
+    let with = [("at", at.as_str()), ("session", session)];
+    address("/replay", if session.is_empty() { &with[..1] } else { &with })
+}
+
+/// The slider, and links to the positions beside.
+fn steps(replay: &Replay, session: &str) -> Markup {
+    let (position, last) = (replay.position, replay.last);
+    let link = |name: &str, target: Option<u64>| {
+        html! {
+            @match target.filter(|target| *target != position) {
+                Some(target) => a href=(place(target, session)) { (name) },
+                None => span.faint { (name) },
+            }
+        }
+    };
+    html! {
+        form.filters action="/replay" {
+            label for="at" { "Position" }
+            input #at.wide type="range" name="at" min="1" max=(last) value=(position) data-go;
+            output for="at" { (number(position)) " of " (number(last)) }
+            label for="session" { "Session" }
+            input #session name="session" value=(session) placeholder="id, or its beginning" autocomplete="off";
+            button { "Show" }
+        }
+        nav.filters aria-label="Positions" {
+            (link("First", Some(1)))
+            (link("Back", position.checked_sub(1).filter(|at| *at > 0)))
+            (link("Forward", Some(position + 1).filter(|at| *at <= last)))
+            (link("Last", Some(last)))
+            @if replay.session_id.is_some() {
+                (link("Session's event before", replay.previous))
+                (link("Session's next event", replay.next))
+                (link("State change before", replay.previous_change))
+                (link("Next change of state", replay.next_change))
+            }
+        }
+    }
+}
+
+fn told(replay: &Replay, event: &HistoryEvent, clock: Clock) -> Markup {
+    html! {
+        h2 { "Event " (number(event.position)) ": " (event.kind.replace('_', " ")) }
+        div.meta {
+            (clock.at(Some(&event.at)))
+            @match event.stream.strip_prefix("session:") {
+                Some(id) => a href=(format!("/session/{id}")) { code { (plain(id)) } },
+                None => code { (plain(&event.stream)) },
+            }
+            span { "its event " (number(event.sequence)) }
+        }
+        p { (plain(&event.told)) }
+        @if let Some(why) = &event.why { p { "Why: " (plain(why)) } }
+        @if let Some(why) = &event.unreadable { p.problem { "It cannot be read, and has no effect: " (plain(why)) } }
+        @if let (Some(before), Some(after)) = (&event.before, &event.after) {
+            p { "State: " @if before == after { (plain(after)) } @else { (plain(before)) " → " b { (plain(after)) } } }
+        }
+        @if !event.changed.is_empty() {
+            div.scroll { table {
+                thead { tr { th { "What changed" } th { "Before" } th { "After" } } }
+                tbody { @for change in &event.changed { tr {
+                    td { (change.field.replace('_', " ")) }
+                    td { (plain(change.before.as_deref().unwrap_or("–"))) }
+                    td { (plain(change.after.as_deref().unwrap_or("–"))) }
+                } } }
+            } }
+        }
+        @for owed in &event.owed {
+            p { "Next: " (plain(&owed.what)) " " (clock.at(owed.at.as_deref())) ", " (plain(&owed.why)) }
+        }
+        @if let Some(id) = replay.session_id.as_ref().filter(|id| event.stream != format!("session:{id}")) {
+            p.faint { "The links above lead through the events of " code { (plain(id)) } "." }
+        }
+    }
+}
+
+fn sessions(replay: &Replay, event: &HistoryEvent) -> Markup {
+    let is_changed = |session: &ReplayedSession| event.stream == format!("session:{}", session.session_id);
+    html! {
+        h2 { "Sessions as of this position" }
+        p { @for (index, (state, count)) in replay.states.iter().enumerate() {
+            @if index > 0 { ", " } (number(*count)) " " (state)
+        } }
+        div.scroll { table {
+            thead { tr { th { "Session" } th { "State" } th { "Why it ended" } th.n { "Messages" } th.n { "Not indexed" } th.n { "Events" } } }
+            tbody { @for session in &replay.sessions { tr.changed[is_changed(session)] {
+                td {
+                    a href=(place(replay.position, &session.session_id)) { code { (plain(&session.session_id)) } }
+                    @if is_changed(session) { " " span.state { "changed here" } }
+                }
+                td { (plain(&session.state)) }
+                td { (plain(session.end.as_deref().unwrap_or(""))) }
+                td.n { (number(session.message_count)) }
+                td.n { (number(session.unindexed)) }
+                td.n { (number(session.version)) }
+            } } }
+        } }
+        @if replay.more > 0 { p.faint { (counted(replay.more, "more session")) ", with older records." } }
+    }
+}
