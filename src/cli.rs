@@ -28,7 +28,7 @@ mod logs;
 mod mcp;
 mod overview;
 mod patterns;
-mod project;
+mod project_overview;
 mod question;
 mod recall;
 mod reindex;
@@ -143,7 +143,7 @@ enum Command {
     #[command(visible_alias = "workflows")]
     Patterns(patterns::Args),
     /// Show a project: its sessions, decisions, open work, files and checks
-    Project(project::Args),
+    Project(project_overview::Args),
     /// Show what is known around a thing, also as it was on an earlier day
     Graph(graph::Args),
     /// Manage the Markdown notes written for people
@@ -353,7 +353,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Fix(args) => fix::run(&environment, &args),
         Command::How(args) => how::run(&environment, &args),
         Command::Patterns(args) => patterns::run(&environment, &args),
-        Command::Project(args) => project::run(&environment, &args),
+        Command::Project(args) => project_overview::run(&environment, &args),
         Command::Graph(args) => graph::run(&environment, &args),
         Command::Recall(args) => recall::run(&environment, &args),
         Command::Timeline(args) => timeline::run(&environment, &args),
