@@ -23,11 +23,11 @@ fn ready() -> World {
         .in_directory("/srv/shop")
         .minutes_ago(60)
         .prompt("<script>alert(1)</script> make the job queue safe")
+        .reply("We switch from Redis to Postgres for the job queue, because jobs must survive a restart.")
         .call("t1", "Edit", json!({"file_path": "/srv/shop/src/store.rs", "old_string": "a", "new_string": "b"}))
         .result("t1", "The file has been updated.", false)
         .call("t2", "Bash", json!({"command": "cargo test"}))
-        .result("t2", "test result: ok. 4 passed", false)
-        .reply("We switch from Redis to Postgres for the job queue, because jobs must survive a restart.");
+        .result("t2", "test result: ok. 4 passed", false);
     world
         .transcript("harbor", &id(3))
         .in_directory("/srv/harbor")

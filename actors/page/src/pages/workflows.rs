@@ -101,6 +101,7 @@ fn picture(patterns: &Patterns) -> Markup {
     html! {
         (steps::drawn("Steps that follow each other", &arrows.collect::<Vec<_>>(), &again.collect::<Vec<_>>()))
         p.faint { "An arrow has how often the second step followed the first and how often it then worked, if that is known of \
-            three or more. A red loop is a step that failed at least three times in a row. The tables have them all." }
+            three or more. A red loop is a step that failed at least three times in a row. The table leaves out what hardly \
+            occurs outside of a longer sequence." }
     }
 }

@@ -12,7 +12,7 @@ const HEIGHT: f64 = 720.0;
 const RINGS: [usize; 4] = [12, 18, 24, 24];
 /// Half axes of the innermost and of the outermost ring.
 const INNER: (f64, f64) = (150.0, 100.0);
-const OUTER: (f64, f64) = (385.0, 325.0);
+const OUTER: (f64, f64) = (320.0, 325.0);
 /// Longest name that is drawn, in characters.
 const NAME_CHARS: usize = 22;
 
