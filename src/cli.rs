@@ -16,6 +16,7 @@ mod explain;
 mod failure;
 mod fix;
 mod forget;
+mod graph;
 mod handoff;
 mod help;
 mod hook;
@@ -27,6 +28,7 @@ mod logs;
 mod mcp;
 mod overview;
 mod patterns;
+mod project_overview;
 mod question;
 mod recall;
 mod reindex;
@@ -131,13 +133,19 @@ enum Command {
     /// Index a range of history now, or count what it would index
     Sync(sync::Args),
     /// Find the sessions that changed or read a file, or made decisions about it
+    #[command(visible_alias = "file")]
     Blame(blame::Args),
     /// Find what fixed an error before, and what did not help
     Fix(fix::Args),
     /// Show how a command is really run here, and how often it succeeds
     How(how::Args),
     /// Show recurring sequences, commands that mostly fail, and retries
+    #[command(visible_alias = "workflows")]
     Patterns(patterns::Args),
+    /// Show a project: its sessions, decisions, open work, files and checks
+    Project(project_overview::Args),
+    /// Show what is known around a thing, also as it was on an earlier day
+    Graph(graph::Args),
     /// Manage the Markdown notes written for people
     Vault(vault::Args),
     /// Forget sessions: delete what is stored about them and never read them again
@@ -345,6 +353,8 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Fix(args) => fix::run(&environment, &args),
         Command::How(args) => how::run(&environment, &args),
         Command::Patterns(args) => patterns::run(&environment, &args),
+        Command::Project(args) => project_overview::run(&environment, &args),
+        Command::Graph(args) => graph::run(&environment, &args),
         Command::Recall(args) => recall::run(&environment, &args),
         Command::Timeline(args) => timeline::run(&environment, &args),
         Command::Show(args) => show::run(&environment, &args),

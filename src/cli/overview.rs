@@ -19,6 +19,8 @@ const GROUPS: &[(&str, &[&str])] = &[
         &[
             "ui",
             "timeline",
+            "project",
+            "graph",
             "sessions",
             "explain",
             "unindexed",

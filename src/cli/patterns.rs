@@ -67,6 +67,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     });
     let params = PatternsParams {
         format,
+        pairs: false,
         project: args.project.as_deref().map(super::project),
         agent: args.agent,
         limit: args.limit,

@@ -65,6 +65,7 @@ mod newer;
 mod oddities;
 mod opencode;
 mod page;
+mod project;
 mod query;
 mod recall;
 mod record;

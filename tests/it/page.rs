@@ -10,21 +10,21 @@ use crate::world::{World, id};
 const ANSWER: Duration = Duration::from_secs(60);
 
 /// A first address, taken apart.
-struct Address {
+pub(crate) struct Address {
     host: String,
     port: u16,
     path: String,
 }
 
 /// An answer: status, head in lower case, body.
-struct Answer {
-    status: u16,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
     head: String,
-    body: String,
+    pub(crate) body: String,
 }
 
 impl Address {
-    fn new(world: &World) -> Self {
+    pub(crate) fn new(world: &World) -> Self {
         let asked = world.json(&["ui"]);
         assert_eq!(asked["valid_seconds"], 60);
         let rest = asked["url"].as_str().unwrap().strip_prefix("http://").unwrap();
@@ -50,7 +50,7 @@ impl Address {
     }
 
     /// Uses the address as a browser does, and returns the cookie.
-    fn enter(&self) -> String {
+    pub(crate) fn enter(&self) -> String {
         let entered = self.send("GET", &self.path, &[("Host", &self.host)]);
         assert_eq!(entered.status, 303, "{}", entered.body);
         assert!(entered.head.contains("\r\nlocation: /\r\n"), "{}", entered.head);
@@ -60,7 +60,7 @@ impl Address {
         value.to_owned()
     }
 
-    fn get(&self, path: &str, cookie: &str) -> Answer {
+    pub(crate) fn get(&self, path: &str, cookie: &str) -> Answer {
         let answer = self.send("GET", path, &[("Host", &self.host), ("Cookie", cookie)]);
         for header in [
             "content-security-policy: default-src 'none'; ",

@@ -30,7 +30,7 @@ use super::limits::{DETAIL_SESSIONS, GROUP_EPISODES, GROUP_SESSIONS, SIFTED_FACT
 use super::schema::{Fields, kind};
 use super::{Entry, Error, Searcher};
 
-pub use self::lookup::SessionGraph;
+pub use self::lookup::{FactsAt, SessionGraph};
 pub use self::time::{Sieve, Window};
 
 /// A question for entities or facts.

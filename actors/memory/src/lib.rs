@@ -79,7 +79,7 @@ use uuid::Uuid;
 pub use dump::SessionDigest;
 pub use entity_filter::{SessionIds, SessionMatches};
 pub use forks::{RelatedSession, links};
-pub use graph::{Fact, GraphQuery, Node, Page, SessionGraph, Sieve, Window};
+pub use graph::{Fact, FactsAt, GraphQuery, Node, Page, SessionGraph, Sieve, Window};
 pub use outcomes::{Selector, WitnessQuery, Witnesses};
 pub use query::Query;
 pub use reasons::Reason;

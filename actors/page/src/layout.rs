@@ -130,6 +130,11 @@ impl Clock {
         html! { time datetime=(text) title=(text) { (shown) } }
     }
 
+    /// The day of a time on the person's clock.
+    pub(crate) fn day(self, time: Timestamp) -> String {
+        self.wall(time).0
+    }
+
     /// Day and time of day on the person's clock: `2026-03-14`, `10:05`.
     fn wall(self, time: Timestamp) -> (String, String) {
         let text = Timestamp(self.zone.wall(time.0)).to_string();
@@ -184,10 +189,13 @@ pub(crate) fn directory(path: Option<&str>) -> Markup {
 }
 
 /// The title of an agent, by its name on the wire.
+pub(crate) fn agent_title(name: &str) -> String {
+    Agent::ALL.iter().find(|agent| agent.as_str() == name).map_or(name, |agent| agent.title()).to_owned()
+}
+
+/// An agent, by its name on the wire.
 pub(crate) fn agent(name: Option<&str>) -> Markup {
-    let title =
-        name.map(|name| Agent::ALL.iter().find(|agent| agent.as_str() == name).map_or(name, |agent| agent.title()));
-    html! { @if let Some(title) = title { span.agent { (title) } } }
+    html! { @if let Some(name) = name { span.agent { (agent_title(name)) } } }
 }
 
 /// The address of a page with query parameters.

@@ -2,7 +2,10 @@
 
 mod costs;
 mod file;
+mod graph;
 mod health;
+mod project;
+mod projects;
 mod replay;
 mod session;
 mod sessions;
@@ -14,7 +17,9 @@ use axum::Router;
 use axum::http::header;
 use axum::response::IntoResponse;
 use axum::routing::get;
+use baton_conversation::printable::plain;
 use baton_protocol::Agent;
+use baton_protocol::answer::Quote;
 use maud::{Markup, html};
 
 use crate::layout::{ICON, ICON_PATH, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH};
@@ -30,6 +35,9 @@ pub(crate) fn router(site: Arc<Site>) -> Router {
         .route("/sessions", get(sessions::page))
         .route("/session/{id}", get(session::page))
         .route("/session/{id}/window", get(session::window))
+        .route("/projects", get(projects::page))
+        .route("/project", get(project::page))
+        .route("/graph", get(graph::page))
         .route("/file", get(file::page))
         .route("/workflows", get(workflows::page))
         .route("/costs", get(costs::page))
@@ -52,6 +60,20 @@ async fn nowhere() -> impl IntoResponse {
 /// A field of a form: none if it was left empty.
 fn optional(field: &str) -> Option<String> {
     Some(field.trim()).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// A link to a project, by its directory.
+fn project(path: Option<&str>) -> Markup {
+    html! { @if let Some(path) = path {
+        a href=(crate::layout::address("/project", &[("name", path)])) { (crate::layout::directory(Some(path))) }
+    } }
+}
+
+/// A quoted text that links to its place in a session.
+fn quote(quote: &Quote) -> Markup {
+    let target =
+        crate::layout::address(&format!("/session/{}", quote.session_id), &[("line", &quote.line.to_string())]);
+    html! { a href=(target) { (plain(&quote.text)) } }
 }
 
 /// A choice of an agent, for a form.

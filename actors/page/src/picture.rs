@@ -1,5 +1,9 @@
 //! Pictures as SVG. Each stands beside a table with the same figures.
 
+pub(crate) mod lanes;
+pub(crate) mod network;
+pub(crate) mod steps;
+
 use maud::{Markup, html};
 
 /// Width of a picture in its own units; it is scaled to the page.
@@ -79,6 +83,13 @@ pub(crate) fn axis(title: &str, marks: &[Mark]) -> Markup {
 /// A number with one decimal, as far as a picture needs it.
 pub(crate) fn round(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
+}
+
+/// The beginning of a text, for a label.
+fn label(text: &str, most: usize) -> String {
+    let mut chars = text.chars();
+    let shown: String = chars.by_ref().take(most).collect();
+    if chars.next().is_some() { format!("{shown}…") } else { shown }
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod explain;
 mod facts;
 mod fix;
 mod forget;
+mod graph_around;
 mod graph_search;
 mod handoff;
 mod hook;
@@ -29,6 +30,8 @@ mod outcome_query;
 mod passage;
 mod patterns;
 mod presence;
+mod project;
+mod projects;
 mod quotes;
 mod recall;
 mod reindex;
@@ -188,6 +191,13 @@ async fn dispatch(
         method::FIX => result(&fix::fix(params(raw)?, parts.memory(), &parts.conversations, client).await?),
         method::BLAME => result(&blame::blame(params(raw)?, parts.memory(), client).await?),
         method::PATTERNS => result(&patterns::patterns(params(raw)?, parts.memory(), client).await?),
+        method::PROJECTS => {
+            result(&projects::projects(params(raw)?, parts.memory(), &parts.conversations, client).await?)
+        }
+        method::PROJECT => result(&project::project(params(raw)?, parts.memory(), &parts.conversations, client).await?),
+        method::GRAPH => {
+            result(&graph_around::graph(params(raw)?, parts.memory(), &parts.conversations, client).await?)
+        }
         method::EPISODE_ENTITIES => result(&parts.edges().episode_entities(params(raw)?).await?),
         method::EPISODE_DELETE => result(
             &deleting::episode(params(raw)?, &parts.catalog.table, &parts.supervisor, &parts.memos, &parts.wiper())

@@ -35,7 +35,7 @@ pub(super) fn no_center(uuid: Uuid) -> Failure {
 }
 
 /// Redacts a text and removes control characters, because an agent may show it to a person.
-fn redact_plain(text: &str) -> String {
+pub(super) fn redact_plain(text: &str) -> String {
     plain(&redact(text))
 }
 

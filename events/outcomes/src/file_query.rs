@@ -176,7 +176,7 @@ pub(super) fn normalise(asked: &str) -> String {
     rest.to_owned()
 }
 
-fn is_absolute(path: &str) -> bool {
+pub(super) fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || path.as_bytes().get(1) == Some(&b':')
 }
 

@@ -21,6 +21,7 @@ mod likeness;
 mod mends;
 mod patterns;
 mod pieces;
+mod project;
 mod rate;
 mod retry;
 mod run;
@@ -39,8 +40,9 @@ pub use diagram::{Format, draw};
 pub use fix::{FixQuery, claims, fix, summary, with_accounts};
 pub use forks::remove_copies;
 pub use how::{how, how_keys, of_newest, with_other_projects};
-pub use patterns::patterns;
+pub use patterns::{pairs, patterns};
 pub use pieces::Pieces;
+pub use project::{checks, files};
 
 use std::collections::BTreeSet;
 

@@ -51,6 +51,11 @@ pub fn patterns(witnesses: &[Witness], project: Option<&str>, limit: usize, form
     }
 }
 
+/// Returns the most frequent sequences of two steps, at most `limit`.
+pub fn pairs(witnesses: &[Witness], limit: usize) -> Vec<PatternSequence> {
+    sequences(witnesses).into_iter().filter(|sequence| sequence.steps.len() == 2).take(limit).collect()
+}
+
 /// Returns all sequences that occur at least [`TOO_FEW`] times, the most frequent first.
 fn sequences(witnesses: &[Witness]) -> Vec<PatternSequence> {
     let mut known: BTreeMap<&[String], (Sequence, u32)> = BTreeMap::new();

@@ -14,6 +14,7 @@ mod memory;
 mod messages;
 mod page;
 mod passage;
+mod project;
 mod recall;
 mod replay;
 mod search;
@@ -49,6 +50,10 @@ pub use memory::{AddMemory, AddTriplet, ClearGraph, Deleted, Edge, EpisodeEntiti
 pub use messages::{Message, Messages, Part as MessagePart, ToolUse};
 pub use page::Page;
 pub use passage::{Passage, PassagePart};
+pub use project::{
+    AgentCount, CheckWeek, Graph, GraphFact, GraphNode, Project, ProjectCheck, ProjectDecision, ProjectFile,
+    ProjectRow, Projects, ReplacedDecision,
+};
 pub use recall::{BriefFreshness, Day, NearSession, Recall, RecallEntry, Timeline, TimelineSession};
 pub use replay::Replay;
 pub use search::{Hit, Search};

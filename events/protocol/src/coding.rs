@@ -70,6 +70,9 @@ pub struct PatternsParams {
     /// Also return the sequences as a graph: `mermaid` or `dot`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
+    /// True to get the sequences of two steps, whether or not longer ones contain them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pairs: bool,
     /// True to wait until all history is read.
     pub wait: bool,
     /// The caller.

@@ -114,6 +114,12 @@ methods! {
     BLAME = "blame";
     /// Returns recurring sequences, failures and retry loops.
     PATTERNS = "patterns";
+    /// Lists projects, that with the latest activity first.
+    PROJECTS = "projects";
+    /// Returns sessions, decisions, open work, files and checks of a project.
+    PROJECT = "project";
+    /// Returns entities and facts around one, as of a time.
+    GRAPH = "graph";
     /// Returns the state of the vault.
     VAULT_STATUS = "vault/status";
     /// Writes every session end into its note now.

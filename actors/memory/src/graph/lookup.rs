@@ -1,13 +1,15 @@
 //! Single facts and entities, and everything that given sessions say.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
-use baton_conversation::record::SessionId;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_graph::Label;
 use tantivy::Term;
 use uuid::Uuid;
 
-use super::admission::Admission;
-use super::{Fact, Node, key};
+use super::admission::{Admission, first};
+use super::{Fact, Node, group, key};
 use crate::{Error, Searcher};
 
 /// Maximum number of sessions that [`Searcher::supporters`] returns.
@@ -24,7 +26,67 @@ pub struct SessionGraph {
     pub more: bool,
 }
 
+/// The facts that begin or end at an entity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FactsAt {
+    /// Those that began by the time in question, the latest first.
+    pub facts: Vec<Fact>,
+    /// Number of those beyond the limit, which were not read.
+    pub more: usize,
+    /// When any of them began.
+    pub began: BTreeSet<Timestamp>,
+}
+
 impl Searcher {
+    /// The facts that begin or end at an entity and began by a time or at an unknown one, at most `most`.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn facts_at(
+        &self,
+        node: Uuid,
+        until: Timestamp,
+        exclude: &dyn Fn(&str) -> bool,
+        most: usize,
+    ) -> Result<FactsAt, Error> {
+        let snapshot = self.snapshot();
+        let (admission, fields) = (Admission::new(&snapshot, exclude), &snapshot.fields);
+        // Of each fact when it began and when it was last said.
+        let mut ties: BTreeMap<u64, (Option<i64>, Option<i64>)> = BTreeMap::new();
+        for field in [fields.source, fields.target] {
+            admission.for_each(&Term::from_field_u64(field, key(node)), |address, _, columns| {
+                let doc = address.doc_id;
+                let Some(subject) = columns.subject.first(doc).filter(|_| columns.label(doc).is_none()) else { return };
+                let (since, last) = ties.entry(subject).or_default();
+                *since = [*since, first(&columns.since, doc)].into_iter().flatten().min();
+                *last = (*last).max(first(&columns.last, doc));
+            })?;
+        }
+        let began = ties.values().filter_map(|(since, _)| since.map(Timestamp)).collect();
+        let mut by_then: Vec<(u64, Option<i64>)> = ties
+            .into_iter()
+            .filter(|(_, (since, _))| since.is_none_or(|since| since <= until.0))
+            .map(|(subject, (since, last))| (subject, last.max(since)))
+            .collect();
+        by_then.sort_unstable_by_key(|(subject, last)| (Reverse(*last), *subject));
+        let mut found = FactsAt { more: by_then.len().saturating_sub(most), began, ..FactsAt::default() };
+        for (subject, _) in by_then.into_iter().take(most) {
+            found.facts.extend(super::fact(&admission, subject)?);
+        }
+        Ok(found)
+    }
+
+    /// The kind of an entity, if a session that is not excluded mentions it.
+    ///
+    /// # Errors
+    ///
+    /// When the index cannot be read.
+    pub fn label(&self, node: Uuid, exclude: &dyn Fn(&str) -> bool) -> Result<Option<Label>, Error> {
+        let snapshot = self.snapshot();
+        Ok(group::read(&Admission::new(&snapshot, exclude), key(node))?.label)
+    }
+
     /// Hides these facts from all queries, whichever sessions support them.
     pub fn without_facts(self, facts: impl IntoIterator<Item = Uuid>) -> Self {
         self.without_subjects(facts.into_iter().map(key).collect())

@@ -37,10 +37,19 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
     Ok(layout::page("/projects", &blame.path, &body(&blame, site.clock())))
 }
 
+/// The graph around the file.
+fn graph(blame: &Blame) -> String {
+    let project = blame.project.as_deref().map(|project| ("project", project));
+    address("/graph", &std::iter::once(("about", blame.path.as_str())).chain(project).collect::<Vec<_>>())
+}
+
 fn body(blame: &Blame, clock: Clock) -> Markup {
     html! {
         h1 { code { (plain(&blame.path)) } }
-        p.meta { (layout::directory(blame.project.as_deref())) }
+        p.meta {
+            (super::project(blame.project.as_deref()))
+            @if blame.project.is_some() { a href=(graph(blame)) { "Graph" } }
+        }
         p { (blame.message) }
         @if !blame.candidates.is_empty() {
             ul.plain { @for candidate in &blame.candidates { li {

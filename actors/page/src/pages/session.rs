@@ -97,7 +97,7 @@ fn head(show: &Show, clock: Clock) -> Markup {
         div.meta {
             (layout::agent(row.agent.as_deref()))
             @if let Some(project) = &row.project {
-                a href=(address("/sessions", &[("project", project)])) { (layout::directory(Some(project))) }
+                a href=(address("/project", &[("name", project)])) { (layout::directory(Some(project))) }
             }
             span.state .(row.state) { (row.state) @if let Some(why) = &row.why { ": " (plain(why)) } }
             span { (counted(row.message_count, "message")) }
@@ -136,7 +136,7 @@ fn episode(show: &Show, clock: Clock) -> Markup {
         @if !episode.files_modified.is_empty() {
             h2 { "Files" }
             ul.plain { @for file in &episode.files_modified { li {
-                a href=(address("/file", &[("path", &file.path)])) { code { (plain(&file.path)) } }
+                a href=(file_of(show, &file.path)) { code { (plain(&file.path)) } }
                 " " span.good { "+" (file.added) } " " span.bad { "−" (file.removed) }
                 " " a.faint href=(place(id, file.line)) { "line " (file.line) }
             } } }
@@ -144,7 +144,15 @@ fn episode(show: &Show, clock: Clock) -> Markup {
         @if let Some(usage) = &show.usage { (costs(usage)) }
         (relations(&show.relations))
         (exchanges(id, episode, clock))
+        p { a href=(address("/graph", &[("about", id)])) { "What is known around this session" } }
     }
+}
+
+/// The page of a file of this session.
+fn file_of(show: &Show, path: &str) -> String {
+    let project = show.row.project.as_deref().map(|project| ("project", project));
+    let parameters: Vec<(&str, &str)> = std::iter::once(("path", path)).chain(project).collect();
+    address("/file", &parameters)
 }
 
 fn open(id: &str, episode: &Episode) -> Markup {

@@ -86,7 +86,7 @@ pub(crate) fn row(session: &TimelineSession, clock: Clock) -> Markup {
         a.title href=(format!("/session/{}", session.session_id)) { (plain(title)) }
         div.meta {
             (clock.at(session.ended_at.as_deref()))
-            (layout::directory(session.project.as_deref()))
+            (super::project(session.project.as_deref()))
             (layout::agent(session.agent.as_deref()))
             span.state .(session.state) { (session.state) }
             @match session.outcome.as_str() {

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use axum::extract::{Query, State};
 use axum::response::Html;
 use baton_conversation::printable::plain;
-use baton_protocol::answer::{Patterns, Quote};
+use baton_protocol::answer::Patterns;
 use baton_protocol::{Agent, PatternsParams, method};
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::optional;
 use crate::ask::Failed;
-use crate::layout::{self, address, number};
+use crate::layout::{self, number};
+use crate::picture::steps::{self, Again, Arrow};
 use crate::server::Site;
 
 /// Most entries of each kind.
@@ -30,6 +31,7 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
         project: optional(&asked.project),
         agent: Agent::ALL.iter().copied().find(|agent| agent.as_str() == asked.agent),
         limit: ENTRIES,
+        pairs: true,
         caller: site.caller(),
         ..PatternsParams::default()
     };
@@ -49,6 +51,7 @@ fn body(asked: &Asked, patterns: &Patterns) -> Markup {
         p { (patterns.message) }
         @if !patterns.sequences.is_empty() {
             h2 { "Sequences" }
+            (picture(patterns))
             div.scroll { table {
                 thead { tr { th { "Steps" } th.n { "Times" } th.n { "Sessions" } th.n { "Last step worked" } } }
                 tbody { @for sequence in &patterns.sequences { tr {
@@ -67,7 +70,7 @@ fn body(asked: &Asked, patterns: &Patterns) -> Markup {
                     td { code { (plain(&command.command)) } }
                     td.n { (number(command.runs.count.into())) }
                     td.n { (number(command.runs.failed.into())) }
-                    td { @if let Some(last) = &command.last_failure { (quote(last)) } }
+                    td { @if let Some(last) = &command.last_failure { (super::quote(last)) } }
                 } } }
             } }
         }
@@ -80,7 +83,7 @@ fn body(asked: &Asked, patterns: &Patterns) -> Markup {
                     td.n { (number(retry.loops.into())) }
                     td.n { (number(retry.longest.into())) }
                     td.n { (number(retry.resolved.into())) }
-                    td { (quote(&retry.last)) }
+                    td { (super::quote(&retry.last)) }
                 } } }
             } }
         }
@@ -88,7 +91,17 @@ fn body(asked: &Asked, patterns: &Patterns) -> Markup {
     }
 }
 
-fn quote(quote: &Quote) -> Markup {
-    let target = address(&format!("/session/{}", quote.session_id), &[("line", &quote.line.to_string())]);
-    html! { a href=(target) { (plain(&quote.text)) } }
+/// Which steps follow each other, and which are tried again and again.
+fn picture(patterns: &Patterns) -> Markup {
+    let arrows = patterns.pairs.iter().filter_map(|pair| {
+        let [from, to] = &pair.steps[..] else { return None };
+        Some(Arrow { from: plain(from), to: plain(to), count: pair.count, rate: pair.success_rate })
+    });
+    let again = patterns.retry_loops.iter().map(|retry| Again { step: plain(&retry.what), longest: retry.longest });
+    html! {
+        (steps::drawn("Steps that follow each other", &arrows.collect::<Vec<_>>(), &again.collect::<Vec<_>>()))
+        p.faint { "An arrow has how often the second step followed the first and how often it then worked, if that is known of \
+            three or more. A red loop is a step that failed at least three times in a row. The table leaves out what hardly \
+            occurs outside of a longer sequence." }
+    }
 }

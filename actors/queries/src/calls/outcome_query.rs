@@ -31,7 +31,7 @@ const IDS: [&str; 1] = ["session_id"];
 
 /// The sessions that a query may use. Blocks when it reads.
 pub(super) struct OutcomeSource {
-    searcher: Searcher,
+    pub(super) searcher: Searcher,
     pub(super) table: SessionTable,
     pub(super) settings: Arc<Settings>,
     /// The asking session.

@@ -37,8 +37,9 @@ pub(crate) async fn patterns(
             found = source.read(Selector::All, None, asked.agent, SESSIONS)?;
         }
         let patterns = outcomes::patterns(&found.witnesses, project, limit, format);
+        let pairs = if asked.pairs { outcomes::pairs(&found.witnesses, limit) } else { Vec::new() };
         let agent = asked.agent.map(|agent| agent.as_str().to_owned());
-        Ok(answer::Patterns { more_sessions: found.more, agent, ..patterns })
+        Ok(answer::Patterns { more_sessions: found.more, agent, pairs, ..patterns })
     };
     let (patterns, freshness) =
         answer_from_outcomes(("", asked.project.as_deref(), asked.wait), &asked.caller, memory, client, judge).await?;

@@ -107,12 +107,21 @@ fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
 
 /// Converts a session. If its conversation cannot be read, only the table's fields are set.
 fn to_answer(conversations: &Conversations, show: &Show, id: &SessionId, row: &Row) -> answer::TimelineSession {
+    in_a_line(id, row, episode_of(conversations, show, id, row).as_ref())
+}
+
+/// The episode of a session, if it has one and its conversation can be read.
+pub(super) fn episode_of(conversations: &Conversations, show: &Show, id: &SessionId, row: &Row) -> Option<Episode> {
+    let current = row.state.episode.clone()?;
+    conversations.digest(id, current, show).ok().map(|(_, episode)| episode)
+}
+
+/// A session in one line; without an episode only the table's fields are set.
+pub(super) fn in_a_line(id: &SessionId, row: &Row, episode: Option<&Episode>) -> answer::TimelineSession {
     let state = &row.state;
-    let read = state.episode.clone().and_then(|current| conversations.digest(id, current, show).ok());
-    let episode = read.map(|(_, episode)| episode);
     // The span as `show` reports it, else as far as the table knows it.
     let known = state.first_at.map(|first| (first, state.last_activity()));
-    let span = episode.as_ref().and_then(|episode| episode.span).or(known);
+    let span = episode.and_then(|episode| episode.span).or(known);
     let mut past = answer::TimelineSession {
         session_id: id.to_string(),
         project: state.place.as_ref().map(|place| redact(&place.project).into_owned()),
@@ -125,13 +134,13 @@ fn to_answer(conversations: &Conversations, show: &Show, id: &SessionId, row: &R
     };
     if let Some(episode) = episode {
         past.title =
-            if !episode.title.is_empty() { bounded(&episode.title) } else { marked(&episode, 0, &episode.objective) };
-        past.outcome = outcome(&episode).to_owned();
+            if !episode.title.is_empty() { bounded(&episode.title) } else { marked(episode, 0, &episode.objective) };
+        past.outcome = outcome(episode).to_owned();
         past.files_changed = episode.files_modified.len() as u64;
-        past.commits = commits(&episode);
+        past.commits = commits(episode);
         let open = || episode.unresolved.iter().chain(&episode.next_steps);
         past.open_ends = open().count() as u64;
-        past.open = open().take(OPEN_ENDS).map(|open| marked(&episode, open.line, &open.text)).collect();
+        past.open = open().take(OPEN_ENDS).map(|open| marked(episode, open.line, &open.text)).collect();
     }
     past
 }
@@ -155,7 +164,7 @@ fn commits(episode: &Episode) -> u64 {
 }
 
 /// A text of an episode, marked if only a model states it.
-fn marked(episode: &Episode, line: u64, text: &str) -> String {
+pub(super) fn marked(episode: &Episode, line: u64, text: &str) -> String {
     let shown = bounded(text);
     if episode.is_of_model(line, text) && !shown.is_empty() { shown + MODEL_MARK } else { shown }
 }

@@ -377,6 +377,9 @@ pub struct Patterns {
     pub more_sessions: u32,
     /// Recurring sequences of steps, most frequent first.
     pub sequences: Vec<PatternSequence>,
+    /// The most frequent sequences of two steps, if requested.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<PatternSequence>,
     /// Commands that fail more often than not.
     pub mostly_failing: Vec<PatternCommand>,
     /// Attempts that failed at least three times in a row.

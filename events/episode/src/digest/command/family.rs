@@ -1,9 +1,9 @@
 //! What a program of a command line checks or brings about, so that different commands for the same thing compare.
 
-use super::Step;
 use super::vocabulary::{
     CHANGERS, CHANGING, FAMILIES, FIXING, Family, GIT_CHANGING, IMPLIED, REPORTING, RUNNERS, TOOLCHAINS, VIEWING, lists,
 };
+use super::{Pipe, Step, words};
 
 impl Family {
     /// Returns true for a test, build or lint.
@@ -14,6 +14,21 @@ impl Family {
     /// Returns true if its programs print nothing that matters unless something is wrong.
     pub(in crate::digest) fn is_silent(self) -> bool {
         matches!(self, Self::Build | Self::Format)
+    }
+}
+
+/// Returns what a program checks, by its name and subcommand (`cargo test`): `test`, `build`, `lint`, `types`, `format` or
+/// `check`; `None` if it is none.
+pub fn check_kind(name: &str) -> Option<&'static str> {
+    let part = words::parts(name).into_iter().next()?;
+    match Step::read(part.words, Pipe::None, part.joint)?.family() {
+        Family::Test => Some("test"),
+        Family::Build => Some("build"),
+        Family::Lint => Some("lint"),
+        Family::Types => Some("types"),
+        Family::Format => Some("format"),
+        Family::Check => Some("check"),
+        Family::Install | Family::Commit | Family::Merge | Family::Push | Family::Run => None,
     }
 }
 
@@ -141,5 +156,25 @@ impl Step<'_> {
 
     fn flags(&self) -> impl Iterator<Item = &str> {
         self.text.split(' ').filter(|word| word.starts_with('-'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_is_told_by_its_name() {
+        for (name, kind) in [
+            ("cargo test", Some("test")),
+            ("npm run lint", Some("lint")),
+            ("make", Some("build")),
+            ("tsc", Some("types")),
+            ("git commit", None),
+            ("npm install", None),
+            ("", None),
+        ] {
+            assert_eq!(check_kind(name), kind, "{name}");
+        }
     }
 }
