@@ -274,6 +274,7 @@ impl System {
             note_writer,
             vitals: vitals.clone(),
             redacting: Arc::new(Redacting::open(&home.join("log"), &table.now())),
+            fork_usage: Arc::default(),
             page_requests: PageRequests::default(),
             stop,
         });

@@ -12,6 +12,7 @@ use super::search::QuestionReader;
 use super::status::StatusReport;
 use super::sync::HistorySync;
 use super::vault::RecallRecorder;
+use crate::agent_usage::{AgentUsage, ForkUsage};
 use crate::client::ClientRef;
 use crate::compaction::Compaction;
 use crate::daemon_info::DaemonInfo;
@@ -105,6 +106,8 @@ pub struct DaemonParts {
     pub vitals: Arc<Vitals>,
     /// Redacts what earlier versions stored.
     pub redacting: Arc<Redacting>,
+    /// What forks have not copied, as computed before.
+    pub fork_usage: Arc<ForkUsage>,
     /// Asks for the pages that a browser shows.
     pub page_requests: PageRequests,
     /// Set to `true` to stop the daemon.
@@ -180,6 +183,10 @@ impl DaemonParts {
             progress: &self.progress,
             throttle: &self.throttle,
         }
+    }
+
+    pub(super) fn agent_usage(&self) -> AgentUsage<'_> {
+        AgentUsage { memory: self.memory(), conversations: &self.conversations, forks: &self.fork_usage }
     }
 
     pub(super) fn status(&self) -> StatusReport<'_> {
