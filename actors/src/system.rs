@@ -275,6 +275,7 @@ impl System {
             vitals: vitals.clone(),
             redacting: Arc::new(Redacting::open(&home.join("log"), &table.now())),
             folded: Arc::default(),
+            fork_usage: Arc::default(),
             page_requests: PageRequests::default(),
             stop,
         });

@@ -76,7 +76,8 @@ fn without_a_model_nothing_is_sent_and_nothing_changes() {
     let refused = world.run(&["enrich", &id(1)]);
     assert!(refused.code == 1 && refused.err.contains("llm.enabled"), "{}", refused.err);
     assert_eq!(costs(&world, "day")["rows"], json!([]));
-    assert_eq!(world.ok(&["costs"]).out, "No model was called.\n");
+    let told = world.ok(&["costs"]).out;
+    assert!(told.ends_with("\nBaton's own model calls\nNo model was called.\n"), "{told}");
     assert_eq!(endpoint.connections(), 0);
     assert_eq!(world.problems(), "[]");
 }

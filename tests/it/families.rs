@@ -17,7 +17,7 @@ fn base(world: &World) -> Transcript {
 
 /// Another session that begins as a copy of the file, as `--fork-session` makes it: all records that have an id, each
 /// with the new session's id.
-fn fork(world: &World, base: &Transcript, session: &str, change: impl Fn(&mut Value)) -> Transcript {
+pub(crate) fn fork(world: &World, base: &Transcript, session: &str, change: impl Fn(&mut Value)) -> Transcript {
     let fork = world.transcript("-work-base", session);
     let copied = std::fs::read_to_string(base.path()).unwrap();
     let lines = copied.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -160,7 +160,8 @@ fn the_pages_show_what_the_commands_tell() {
     assert!(replay.contains("Event 1: ") && replay.contains("Sessions as of this position"), "{replay}");
     assert!(page("/replay").contains("<output") && page("/replay?at=nonsense&session=").contains("<output"));
     assert!(page("/workflows").contains("Workflows"));
-    assert!(page("/costs").contains("No model was called."));
+    let costs = page("/costs?by=model&days=7&agent=claude-code");
+    assert!(costs.contains("No model was called.") && costs.contains("Your agents, at list prices"), "{costs}");
     let missing = address.get("/session/ffffffff", &cookie);
     assert!(missing.status == 404 && missing.body.contains("This cannot be shown"), "{}", missing.body);
     assert_eq!(address.get("/nowhere", &cookie).status, 404);

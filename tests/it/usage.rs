@@ -2,7 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, id};
+use baton_conversation::record::Timestamp;
+
+use crate::families::fork;
+use crate::transcript::Transcript;
+use crate::world::{World, id, list, text};
 
 /// A model's reply with its usage.
 fn reply(record: Value, message: &str, model: &str, usage: Value) -> Value {
@@ -83,4 +87,60 @@ fn a_wrong_price_is_reported_with_its_line() {
         problems.contains("line 2") && problems.contains("llm.prices") && problems.contains("not -1"),
         "{problems}"
     );
+}
+
+fn at(text: &str) -> Timestamp {
+    Timestamp::parse(text).unwrap()
+}
+
+/// Appends a reply of a model.
+fn replied(transcript: &mut Transcript, message: &str, model: &str) {
+    let mut record = reply(transcript.reply_record(message), message, model, tokens(1_000, 700));
+    record["version"] = "2.1.120".into();
+    transcript.append(&record);
+}
+
+/// `key cost requests` of each row.
+fn rows(world: &World, arguments: &[&str]) -> Vec<String> {
+    let costs = world.json(&[&["costs"], arguments].concat());
+    let told = list(&costs["agents"]["rows"]);
+    told.iter().map(|row| format!("{} {} {}", text(&row["key"]), row["cost_usd"], row["messages"])).collect()
+}
+
+#[test]
+fn the_costs_of_the_agents_are_added_up_and_each_request_counts_once() {
+    let mut world = World::new();
+    world.set("TZ", "XXX-1");
+    let mut base = world.transcript("-work-base", &id(1)).at(at("2026-03-14T23:10:00Z"));
+    base.prompt("count the okapi");
+    replied(&mut base, "m1", "claude-opus-4-6");
+    replied(&mut base, "m2", "house-model");
+    world.close(&id(1));
+    let mut fork = fork(&world, &base, &id(2), |_| {}).at(at("2026-03-15T23:10:00Z"));
+    fork.prompt("and now the giraffes");
+    replied(&mut fork, "m3", "claude-opus-4-6");
+    let folder = world.projects().join("-work-base").join(id(1)).join("subagents");
+    std::fs::create_dir_all(&folder).unwrap();
+    let agent =
+        Transcript::new(folder.join("agent-a1b2c3d.jsonl"), "agent-a1b2c3d", "/srv/-work-base").of_subagent(&id(1));
+    let mut agent = agent.at(at("2026-03-14T23:20:00Z"));
+    agent.prompt("look for okapi");
+    replied(&mut agent, "m4", "claude-haiku-4-5");
+    world.close(&id(2));
+
+    // Days are those of the person: an hour before midnight in UTC it is the next day there.
+    assert_eq!(rows(&world, &[]), ["2026-03-16 2.7725 1", "2026-03-15 3.327 3"]);
+    let by = |key: &str| rows(&world, &["--by", key]);
+    assert_eq!(by("model"), ["claude-opus-4-6 5.545 2", "claude-haiku-4-5 0.5545 1", "house-model null 1"]);
+    assert_eq!(by("session"), [format!("{} 3.327 3", id(1)), format!("{} 2.7725 1", id(2))]);
+    assert_eq!(by("agent"), ["claude-code 6.0995 4"]);
+    assert_eq!(by("project"), ["/srv/-work-base 6.0995 4"]);
+    assert_eq!(rows(&world, &["--project", "/srv/-work-base", "--by", "agent"]), ["claude-code 6.0995 4"]);
+    assert_eq!(rows(&world, &["--days", "1"]), [""; 0], "long ago");
+    let agents = world.json(&["costs"])["agents"].clone();
+    assert_eq!((&agents["unpriced_models"], &agents["sessions"]), (&json!(["house-model"]), &json!(2)), "{agents}");
+    assert_eq!((&agents["not_counted"], &agents["total"]["cost_usd"]), (&json!(0), &json!(6.0995)), "{agents}");
+    let told = world.ok(&["costs"]).out;
+    assert!(told.contains("$3.33+") && told.contains("whose price is not known: house-model"), "{told}");
+    assert_eq!(world.run(&["costs", "--project", "/nowhere"]).code, 1);
 }

@@ -159,6 +159,7 @@ fn mislead_memory(world: &World, session: &str) {
             changed_from: 0,
             graph: &Graph::default(),
             outcomes: &Outcomes::default(),
+            usage: &baton_conversation::usage::Course::default(),
         })
         .unwrap();
     store.commit(checkpoint).unwrap();

@@ -178,6 +178,7 @@ fn entry(made: &Made, changed_from: usize) -> Entry<'_> {
         indexed_at: Timestamp(1_770_000_000_000),
         graph: &made.graph,
         outcomes: &made.outcomes,
+        usage: &baton_conversation::usage::Course::default(),
         parent: None,
         links: &[],
         titles: &made.titles,

@@ -22,7 +22,7 @@ use super::pair_count::PairCount;
 use super::plain_words::PlainWords;
 use super::pretokenized::{CUT, END};
 use super::schema::{self, Fields, PLACE_BORDER, kind};
-use super::{Entry, MAX_LINKS, vectors};
+use super::{Entry, MAX_LINKS, usage, vectors};
 
 /// Characters of a neighbour that are part of a turn's context.
 const CONTEXT_CHARS: usize = 400;
@@ -232,6 +232,7 @@ impl Drafter {
             document.add_text(fields.parent, parent.as_str());
         }
         entry.titles.write(fields, &mut document);
+        usage::write(entry.usage, fields, &mut document);
         document
     }
 }

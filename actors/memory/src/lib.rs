@@ -19,7 +19,7 @@
 //! 4. parts of a query over a snapshot: `prefix`, `proximity`, `required_terms`, `texts`; then `query`
 //! 5. ranking: `turns`, `copies`, `named_files`, `nearest`, `session_bm25`, `score_weights`; presentation: `snippet`,
 //!    `reasons`
-//! 6. the queries: `search`, `graph`, `outcomes`, `entity_filter`, `phrase_sessions`, `forks`, `titles`, `dump`
+//! 6. the queries: `search`, `graph`, `outcomes`, `entity_filter`, `phrase_sessions`, `forks`, `titles`, `usage`, `dump`
 //! 7. writing: `document`, `queue`, and `store`, which owns the index; `graph` and `outcomes` make
 //!    their own documents with `document`
 //!
@@ -67,11 +67,13 @@ mod tests;
 mod texts;
 mod titles;
 mod turns;
+mod usage;
 pub mod vectors;
 
 use baton_conversation::item::{Agent, Link};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::turns::Unit;
+use baton_conversation::usage::Course;
 use baton_events::schema::outcomes::Outcomes;
 use baton_graph::Graph;
 use uuid::Uuid;
@@ -88,11 +90,12 @@ pub use search::{Hit, Kind, SearchResult};
 pub use searcher::Searcher;
 pub use store::{Checkpoint, Opened, Store};
 pub use titles::Titles;
+pub use usage::SessionCourse;
 
 /// Version of everything that determines what the index holds. Raise it with every change of the analyzer, the fields,
 /// the cutting into units, entities and facts, the filter or the redaction, or when an earlier version may have written
 /// something wrong. An index of another version is rebuilt.
-pub const PROJECTION_VERSION: u32 = 22;
+pub const PROJECTION_VERSION: u32 = 23;
 
 /// Links to other sessions that are kept per session; agents write one, or a few.
 pub const MAX_LINKS: usize = 16;
@@ -137,6 +140,8 @@ pub struct Entry<'a> {
     pub graph: &'a Graph,
     /// What the session tried and how it went; replaces what the index holds of it.
     pub outcomes: &'a Outcomes,
+    /// Usage of models over the session's course.
+    pub usage: &'a Course,
 }
 
 /// The units of a session, in order.

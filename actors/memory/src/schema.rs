@@ -158,6 +158,8 @@ pub(super) struct Fields {
     pub(super) given: Field,
     /// Sessions: keys of records from which no turn is made.
     pub(super) silent: Field,
+    /// Sessions, stored: usage of models over the course, as JSON; missing if there is none.
+    pub(super) usage: Field,
 }
 
 /// Builds the schema and the handles of its fields.
@@ -238,6 +240,7 @@ pub(super) fn build() -> (Schema, Fields) {
         leaf: schema.add_u64_field(column::LEAF, number()),
         given: schema.add_text_field("given", STORED),
         silent: schema.add_u64_field(column::SILENT, number()),
+        usage: schema.add_text_field("usage", STORED),
     };
     (schema.build(), fields)
 }

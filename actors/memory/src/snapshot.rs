@@ -1,7 +1,7 @@
 //! One committed state of the index, ready to be searched: its segments with the columns that queries need.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use baton_conversation::record::Timestamp;
 use baton_redaction::redact;
@@ -12,6 +12,7 @@ use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, Term};
 
 use super::Error;
 use super::schema::{Fields, PLACE_BORDER, column, kind};
+use super::usage::SessionCourse;
 
 /// A committed state. Cheap to clone; immutable.
 #[derive(Clone)]
@@ -54,6 +55,8 @@ pub(super) struct Segment {
     /// `None` if the segment has neither mentions nor assertions.
     pub(super) graph: Option<GraphColumns>,
     pub(super) titles: TitleColumns,
+    /// The usage of the segment's sessions, read when it is first asked for.
+    pub(super) courses: OnceLock<Vec<(u32, SessionCourse)>>,
     /// Session ids by their ordinal in `session`.
     pub(super) ids: Vec<Box<str>>,
     /// Places by their ordinal in `place`.
@@ -194,6 +197,7 @@ impl Segment {
             pairs: columns.column_opt::<u64>(column::PAIRS)?,
             since: columns.column_opt(column::SINCE)?,
             titles: TitleColumns::open(reader)?,
+            courses: OnceLock::new(),
             graph: match columns.column_opt::<u64>(column::SUBJECT)? {
                 None => None,
                 Some(subject) => Some(GraphColumns {

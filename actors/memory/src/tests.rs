@@ -9,11 +9,13 @@ mod ranking;
 mod requirements;
 mod titles;
 mod upkeep;
+mod usage;
 mod vectors;
 
 use baton_conversation::item::{Agent, Link, Role};
 use baton_conversation::record::{Position, SessionId, Timestamp};
 use baton_conversation::turns::Unit;
+use baton_conversation::usage::Course;
 use baton_events::schema::outcomes::Outcomes;
 use baton_graph::{Assertion, Graph, Label, Mention, Relation, fact_uuid, node_uuid};
 use tempfile::TempDir;
@@ -32,6 +34,7 @@ struct Session {
     units: Vec<Unit>,
     graph: Graph,
     outcomes: Outcomes,
+    usage: Course,
     links: Vec<(Link, SessionId)>,
     titles: Titles,
 }
@@ -47,6 +50,7 @@ impl Session {
             units: texts.iter().zip(1..).map(|(text, line)| unit(line, text)).collect(),
             graph: Graph::default(),
             outcomes: Outcomes::default(),
+            usage: Course::default(),
             links: Vec::new(),
             titles: Titles::default(),
         }
@@ -82,6 +86,7 @@ impl Session {
             changed_from,
             graph: &self.graph,
             outcomes: &self.outcomes,
+            usage: &self.usage,
         }
     }
 }

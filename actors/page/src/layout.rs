@@ -18,7 +18,6 @@ pub(crate) const SCRIPT_PATH: &str = "/page.js";
 
 /// The pages in the navigation: path and name.
 const PAGES: &[(&str, &str)] = &[
-    ("/", "Today"),
     ("/sessions", "Sessions"),
     ("/projects", "Projects"),
     ("/graph", "Graph"),

@@ -51,6 +51,47 @@ pub(crate) fn bars(title: &str, bars: &[Bar]) -> Markup {
     }
 }
 
+/// A bar that consists of one value for each series.
+pub(crate) struct Stack {
+    /// What it stands for.
+    pub(crate) label: String,
+    /// None is negative.
+    pub(crate) values: Vec<f64>,
+}
+
+/// Stacked bars from left to right, scaled to the highest, with a legend. There are at most five series.
+pub(crate) fn stacks(title: &str, series: &[String], bars: &[Stack], shown: fn(f64) -> String) -> Markup {
+    let highest = bars.iter().map(|bar| bar.values.iter().sum::<f64>()).fold(0.0, f64::max);
+    if highest <= 0.0 {
+        return html! {};
+    }
+    let step = WIDTH / bars.len() as f64;
+    let every = bars.len().div_ceil(LABELLED);
+    let drawn = HEIGHT - LABELS;
+    html! {
+        svg.picture viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(title) {
+            line.axis x1="0" x2=(WIDTH) y1=(drawn) y2=(drawn) {}
+            @for (index, bar) in bars.iter().enumerate() {
+                @let left = step * index as f64;
+                @for (place, value) in bar.values.iter().enumerate().filter(|(_, value)| **value > 0.0) {
+                    @let below: f64 = bar.values[..place].iter().sum();
+                    @let (height, foot) = ((drawn - 4.0) * value / highest, (drawn - 4.0) * below / highest);
+                    rect class=(format!("s{}", place + 1)) x=(round(left + step * 0.1)) y=(round(drawn - foot - height))
+                        width=(round(step * 0.8)) height=(round(height)) {
+                        title { (bar.label) ", " (series[place]) ": " (shown(*value)) }
+                    }
+                }
+                @if index % every == 0 {
+                    text.faint x=(round(left + step * 0.1)) y=(HEIGHT - 6.0) { (bar.label) }
+                }
+            }
+        }
+        ul.legend { @for (place, name) in series.iter().enumerate() {
+            li { svg viewBox="0 0 12 12" aria-hidden="true" { rect class=(format!("s{}", place + 1)) width="12" height="12" {} } (name) }
+        } }
+    }
+}
+
 /// Something that happened.
 pub(crate) struct Mark {
     /// When, in milliseconds since 1970.
@@ -106,5 +147,21 @@ mod tests {
         );
         assert!(svg.contains("&lt;day&gt;"), "{svg}");
         assert_eq!(bars("Cost", &[bar(0.0)]).into_string() + &bars("Cost", &[]).into_string(), "");
+    }
+
+    #[test]
+    fn stacked_values_stand_on_each_other() {
+        let series = ["opus".to_owned(), "<own>".to_owned()];
+        let stack = |values: [f64; 2]| Stack { label: "day".to_owned(), values: values.to_vec() };
+        let shown = |value: f64| format!("{value} USD");
+        let svg = stacks("Cost", &series, &[stack([1.0, 3.0]), stack([0.0, 2.0])], shown).into_string();
+        // The axis is at 158, and 154 stands for 4.
+        for rect in
+            ["class=\"s1\" x=\"48\" y=\"119.5\"", "class=\"s2\" x=\"48\" y=\"4\"", "class=\"s2\" x=\"528\" y=\"81\""]
+        {
+            assert!(svg.contains(rect), "{rect} in {svg}");
+        }
+        assert!(svg.contains("day, &lt;own&gt;: 3 USD") && !svg.contains(": 0 USD"), "{svg}");
+        assert_eq!(stacks("Cost", &series, &[stack([0.0, 0.0])], shown).into_string(), "");
     }
 }

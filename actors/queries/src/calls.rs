@@ -182,7 +182,7 @@ async fn dispatch(
             result(&enrich::enrich(params(raw)?, parts.resolver(), parts.coverage(), &parts.enricher, client).await?)
         }
         method::CORRECT => result(&correct::correct(params(raw)?, parts.resolver(), &parts.indexer).await?),
-        method::COSTS => result(&costs::costs(params(raw)?, &parts.catalog, &parts.enricher, &*parts.clock).await?),
+        method::COSTS => result(&costs::costs(params(raw)?, parts.agent_usage(), &parts.enricher, client).await?),
         method::CONFIG => result(&config::config(params(raw)?, &parts.configuration).await?),
         method::NODES => result(&nodes::nodes(params(raw)?, parts.graph_search(client), parts.recalls()).await?),
         method::FACTS => result(&facts::facts(params(raw)?, parts.graph_search(client), &*parts.clock).await?),

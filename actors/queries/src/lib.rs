@@ -2,6 +2,7 @@
 //!
 //! One file per verb below [`calls`]. Nothing here knows sockets: the caller is a [`client::Client`].
 
+pub mod agent_usage;
 mod answers;
 pub mod archive;
 pub mod calls;

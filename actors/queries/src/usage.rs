@@ -1,5 +1,6 @@
 //! Token usage and cost of a session: its own, the part copied from other sessions, and its subagents'.
 
+use baton_conversation::item::Item;
 use baton_conversation::record::SessionId;
 use baton_conversation::usage;
 use baton_conversation::usage::Requests;
@@ -15,7 +16,7 @@ use baton_views::conversation::Conversations;
 /// Most older sessions whose requests are compared with those of a fork, the nearest first.
 const ELDERS_MAX: usize = 8;
 /// Most models that are named as unpriced.
-const UNPRICED_MAX: usize = 16;
+pub(super) const UNPRICED_MAX: usize = 16;
 
 const NOTE: &str = "tokens as the transcript tells them, each request once; costs are estimates by llm.prices and built-in \
                     list prices of November 2026";
@@ -36,14 +37,14 @@ pub(super) fn session_usage(
     if let Some(family) = family {
         if !own.is_empty() {
             for elder in family.elders(table).iter().take(ELDERS_MAX) {
-                if let Some(requests) = read_requests(conversations, table, elder) {
+                if let Some(requests) = read_requests(conversations, table, elder, Requests::note) {
                     elders.join(requests);
                 }
             }
         }
         subagents.sessions = family.children.len() as u64;
         for child in family.children.iter().take(CHILDREN_MAX) {
-            match read_requests(conversations, table, child) {
+            match read_requests(conversations, table, child, Requests::note) {
                 Some(requests) => children.join(requests),
                 None => subagents.not_counted += 1,
             }
@@ -77,11 +78,18 @@ pub(super) fn session_usage(
     }
 }
 
-fn read_requests(conversations: &Conversations, table: &SessionTable, id: &SessionId) -> Option<Requests> {
+pub(super) fn read_requests(
+    conversations: &Conversations,
+    table: &SessionTable,
+    id: &SessionId,
+    take: fn(&mut Requests, &Item),
+) -> Option<Requests> {
     let episode = table.get(id)?.state.episode.clone()?;
     let read = conversations.read(id, episode, |episode| {
         let mut requests = Requests::default();
-        baton_store::conversation::for_each_item(conversations.chunks(), id, episode, |item| requests.note(&item))?;
+        baton_store::conversation::for_each_item(conversations.chunks(), id, episode, |item| {
+            take(&mut requests, &item)
+        })?;
         Ok(requests)
     });
     match read {
@@ -93,13 +101,13 @@ fn read_requests(conversations: &Conversations, table: &SessionTable, id: &Sessi
     }
 }
 
-fn priced_usage(usage: &usage::ModelUsage, prices: &Prices) -> ModelUsage {
+pub(super) fn priced_usage(usage: &usage::ModelUsage, prices: &Prices) -> ModelUsage {
     let cost_usd = prices.price(&usage.model).map(|price| price.cost(usage));
     ModelUsage { model: redact(&usage.model).into_owned(), tokens: tokens(usage, cost_usd) }
 }
 
 /// The sum over all models; the cost covers the priced ones.
-fn sum(models: &[usage::ModelUsage], prices: &Prices) -> Tokens {
+pub(super) fn sum(models: &[usage::ModelUsage], prices: &Prices) -> Tokens {
     let mut all = usage::ModelUsage::default();
     models.iter().for_each(|model| all.add(model));
     let costs: Vec<f64> = models.iter().filter_map(|model| Some(prices.price(&model.model)?.cost(model))).collect();

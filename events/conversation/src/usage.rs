@@ -5,9 +5,17 @@
 //! - A message of the model is counted once by its message id; the request id is used only if there is none. A single
 //!   token count is capped at 10^9.
 
+mod course;
+
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
+use crate::hash::Mark;
 use crate::item::{Body, Item, Meta, Usage};
+use crate::record::Timestamp;
+
+pub use course::{Course, HALF_HOUR_MS, Part};
 
 /// Model name of messages that no model wrote: errors, limits, the harness' own text.
 const SYNTHETIC: &str = "<synthetic>";
@@ -30,29 +38,60 @@ impl Key {
     }
 }
 
+/// A request: its largest usage, and when it was first told.
+#[derive(Clone, Debug, PartialEq)]
+struct Request {
+    usage: Usage,
+    at: Option<Timestamp>,
+}
+
 /// The requests of a conversation, each with its largest usage.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Requests(BTreeMap<Key, Usage>);
+pub struct Requests {
+    known: BTreeMap<Key, Request>,
+    /// The fingerprint of the first one.
+    first: Option<Mark>,
+}
 
 /// Usage of one model.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ModelUsage {
     /// Its name as in the transcript.
     pub model: String,
     /// Number of messages.
     pub messages: u64,
     /// Tokens read that were not cached.
+    #[serde(skip_serializing_if = "is_zero")]
     pub input: u64,
     /// Tokens written.
+    #[serde(skip_serializing_if = "is_zero")]
     pub output: u64,
     /// Tokens read from the cache.
+    #[serde(skip_serializing_if = "is_zero")]
     pub cache_read: u64,
     /// Tokens written to the cache.
+    #[serde(skip_serializing_if = "is_zero")]
     pub cache_creation: u64,
     /// Those of them for an hour.
+    #[serde(skip_serializing_if = "is_zero")]
     pub cache_creation_1h: u64,
     /// True if `output` is known to be too small.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub output_is_lower_bound: bool,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Key {
+    fn mark(&self) -> Mark {
+        match self {
+            Self::Message(id) => Mark::digest(format!("m{id}").as_bytes()),
+            Self::Request(id) => Mark::digest(format!("r{id}").as_bytes()),
+        }
+    }
 }
 
 impl Requests {
@@ -88,53 +127,63 @@ impl Requests {
         }
     }
 
+    /// Adds the next item, of a subagent or not; `at` is its time as far as known.
+    pub fn note_any(&mut self, item: &Item, at: Option<Timestamp>) {
+        self.insert(item, at);
+    }
+
     fn add(&mut self, item: &Item) {
+        self.insert(item, item.at);
+    }
+
+    fn insert(&mut self, item: &Item, at: Option<Timestamp>) {
         let Body::Meta(Meta::Usage(usage)) = &item.body else { return };
         let Some(key) = Key::new(item, usage).filter(|_| usage.model != SYNTHETIC) else { return };
         let usage = bounded(usage.clone());
-        match self.0.get_mut(&key) {
-            Some(known) if known.output > usage.output => {}
-            Some(known) => *known = usage,
-            None => drop(self.0.insert(key, usage)),
+        match self.known.get_mut(&key) {
+            Some(known) if known.usage.output > usage.output => {}
+            Some(known) => known.usage = usage,
+            None => {
+                self.first = self.first.or_else(|| Some(key.mark()));
+                self.known.insert(key, Request { usage, at });
+            }
         }
     }
 
     /// The requests that `other` has too, which a fork has copied.
     pub fn shared_with(&self, other: &Self) -> Self {
-        let shared = self.0.iter().filter(|(key, _)| other.0.contains_key(*key));
-        Self(shared.map(|(key, usage)| (key.clone(), usage.clone())).collect())
+        let shared = self.known.iter().filter(|(key, _)| other.known.contains_key(*key));
+        Self { known: shared.map(|(key, request)| (key.clone(), request.clone())).collect(), first: self.first }
+    }
+
+    /// The requests that `other` does not have.
+    pub fn without(mut self, other: &Self) -> Self {
+        self.known.retain(|key, _| !other.known.contains_key(key));
+        self
     }
 
     /// Adds the requests of another conversation; common ones count once.
     pub fn join(&mut self, other: Self) {
-        for (key, usage) in other.0 {
-            match self.0.get(&key) {
-                Some(known) if known.output >= usage.output => {}
-                _ => drop(self.0.insert(key, usage)),
+        self.first = self.first.or(other.first);
+        for (key, request) in other.known {
+            match self.known.get(&key) {
+                Some(known) if known.usage.output >= request.usage.output => {}
+                _ => drop(self.known.insert(key, request)),
             }
         }
     }
 
     /// True if there are no requests.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.known.is_empty()
     }
 
     /// Sums by model, ordered by name.
     pub fn by_model(&self) -> Vec<ModelUsage> {
         let mut models: BTreeMap<&str, ModelUsage> = BTreeMap::new();
-        for usage in self.0.values() {
-            let sum = models.entry(&usage.model).or_insert_with(|| ModelUsage::named(&usage.model));
-            sum.add(&ModelUsage {
-                model: String::new(),
-                messages: 1,
-                input: usage.input,
-                output: usage.output,
-                cache_read: usage.cache_read,
-                cache_creation: usage.cache_creation,
-                cache_creation_1h: usage.cache_creation_1h,
-                output_is_lower_bound: usage.output_is_lower_bound,
-            });
+        for request in self.known.values() {
+            let model = request.usage.model.as_str();
+            models.entry(model).or_insert_with(|| ModelUsage::named(model)).note(&request.usage);
         }
         models.into_values().collect()
     }
@@ -142,6 +191,8 @@ impl Requests {
 
 /// Caps counts that no request can have.
 fn bounded(mut usage: Usage) -> Usage {
+    // The key has it.
+    usage.request = None;
     let Usage { input, output, cache_read, cache_creation, cache_creation_1h, .. } = &mut usage;
     for count in [input, output, cache_read, cache_creation, cache_creation_1h] {
         *count = (*count).min(COUNT_MAX);
@@ -152,6 +203,20 @@ fn bounded(mut usage: Usage) -> Usage {
 impl ModelUsage {
     fn named(model: &str) -> Self {
         Self { model: model.to_owned(), ..Self::default() }
+    }
+
+    /// Adds a request of this model.
+    fn note(&mut self, usage: &Usage) {
+        self.add(&Self {
+            model: String::new(),
+            messages: 1,
+            input: usage.input,
+            output: usage.output,
+            cache_read: usage.cache_read,
+            cache_creation: usage.cache_creation,
+            cache_creation_1h: usage.cache_creation_1h,
+            output_is_lower_bound: usage.output_is_lower_bound,
+        });
     }
 
     /// Adds further usage; the name stays.

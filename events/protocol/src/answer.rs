@@ -1,5 +1,6 @@
 //! Results of calls: exactly the JSON that `--json` prints. Fields may be added, never renamed or removed.
 
+mod agent_costs;
 mod coding;
 mod config;
 mod correct;
@@ -30,6 +31,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use agent_costs::{AgentCost, AgentCosts};
 pub use coding::{
     Blame, BlameCandidate, BlameSession, Fix, FixAccount, FixMatch, FixRow, FixTried, How, HowLine, HowSubcommand,
     PatternCommand, PatternLoop, PatternSequence, Patterns, Quote, Runs,

@@ -24,13 +24,20 @@ pub struct EnrichParams {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CostsParams {
-    /// Only calls of this many days, today included; 0 or absent for all.
+    /// Only this many days, today included; 0 or absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<u32>,
-    /// Only calls for sessions of this agent.
+    /// Only sessions of this agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
     /// `session`, `project`, `agent`, `model` or `day`; absent for day.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// Only sessions of this project: a directory or a name that fits one project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// True to wait until all history is read.
+    pub wait: bool,
+    /// The caller, whose zone decides about the days of the agents' part.
+    pub caller: Caller,
 }

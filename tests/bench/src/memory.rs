@@ -165,6 +165,7 @@ fn put_session(store: &mut Store, session: &Session) -> Result<(), Error> {
         changed_from: 0,
         graph: &Graph::default(),
         outcomes: &Outcomes::default(),
+        usage: &baton_conversation::usage::Course::default(),
     };
     store.put(&entry).map_err(|error| Error::NothingMeasured(error.to_string()))
 }

@@ -1,4 +1,5 @@
 use baton_conversation::record::{SessionId, Timestamp};
+use baton_conversation::usage::Course;
 use baton_events::schema::outcomes::Outcomes;
 use baton_graph::Graph;
 use tantivy::schema::Value;
@@ -26,6 +27,7 @@ fn turns_from(units: &[Unit], from: usize) -> Vec<[String; 3]> {
         changed_from: 0,
         graph: &graph,
         outcomes: &Outcomes::default(),
+        usage: &Course::default(),
     };
     let fields = schema::build().1;
     let (mut drafter, mut documents) = (Drafter::default(), Vec::new());

@@ -3,6 +3,7 @@
 use baton_conversation::item::{Agent, Role};
 use baton_conversation::record::{Position, SessionId, Timestamp};
 use baton_conversation::turns::Unit;
+use baton_conversation::usage::Course;
 use baton_events::schema::outcomes::Outcomes;
 use baton_graph::Graph;
 use tantivy::indexer::NoMergePolicy;
@@ -40,6 +41,7 @@ fn put_units(store: &mut Store, id: &str, units: &dyn crate::Units) -> Result<()
         changed_from: 0,
         graph: &Graph::default(),
         outcomes: &Outcomes::default(),
+        usage: &Course::default(),
     };
     store.put(&entry)
 }

@@ -1,45 +1,54 @@
-//! Costs: what calls of models by Baton itself cost.
+//! Costs: what the agents' models took at list prices, and what calls of models by Baton itself cost.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::response::Html;
 use baton_conversation::printable::plain;
-use baton_protocol::answer::{Cost, Costs};
-use baton_protocol::{CostsParams, method};
+use baton_protocol::answer::{AgentCost, AgentCosts, Cost, Costs};
+use baton_protocol::{Agent, CostsParams, method};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::optional;
+use super::{agents, optional};
 use crate::ask::Failed;
-use crate::layout::{self, number, usd};
-use crate::picture::{self, Bar};
+use crate::layout::{self, counted, number, usd};
+use crate::picture::{self, Bar, Stack};
 use crate::server::Site;
 
 /// Ways to group the costs: name on the wire, name on the page.
 const GROUPS: &[(&str, &str)] =
     &[("day", "Day"), ("model", "Model"), ("project", "Project"), ("agent", "Agent"), ("session", "Session")];
+/// Most bars of a picture; the table has all.
+const BARS: usize = 60;
+/// Most models with a colour of their own.
+const SERIES: usize = 4;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Asked {
     by: String,
     days: String,
+    project: String,
+    agent: String,
 }
 
 pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
-    let params = CostsParams { days: asked.days.parse().ok(), by: optional(&asked.by), ..CostsParams::default() };
+    let params = CostsParams {
+        days: asked.days.parse().ok(),
+        by: optional(&asked.by),
+        project: optional(&asked.project),
+        agent: Agent::ALL.iter().copied().find(|agent| agent.as_str() == asked.agent),
+        wait: false,
+        caller: site.caller(),
+    };
     let costs: Costs = site.ask(method::COSTS, &params).await?;
     Ok(layout::page("/costs", "Costs", &body(&asked, &costs)))
 }
 
 fn body(asked: &Asked, costs: &Costs) -> Markup {
-    let bars: Vec<Bar> = costs
-        .rows
-        .iter()
-        .rev()
-        .map(|row| Bar { label: plain(&row.key), value: row.usd, shown: usd(row.usd) })
-        .collect();
     html! {
         h1 { "Costs" }
         form.filters {
@@ -49,22 +58,138 @@ fn body(asked: &Asked, costs: &Costs) -> Markup {
             }
             label for="days" { "Days" }
             input #days name="days" type="number" min="1" max="36500" value=(asked.days) placeholder="all";
+            label for="project" { "Project" }
+            input #project name="project" value=(asked.project) placeholder="all";
+            (agents(&asked.agent))
             button { "Show" }
         }
-        section #costs data-live {
-            p { "Calls of models by Baton: today " b { (usd(costs.spent_today_usd)) }
-                @if let Some(budget) = costs.daily_budget_usd { " of " (usd(budget)) } "." }
-            @if costs.rows.is_empty() { p.faint { "No model was called." } }
-            @else {
-                (picture::bars("Cost", &bars))
-                div.scroll { table {
-                    thead { tr { th { (title(&costs.by)) } th.n { "Cost" } th.n { "Calls" } th.n { "Input" } th.n { "Output" } th.n { "Unknown" } } }
-                    tbody {
-                        @for cost in &costs.rows { (row(html! { (plain(&cost.key)) }, cost)) }
-                        (row(html! { b { "In all" } }, &costs.total))
-                    }
-                } }
+        section #agents-costs data-live {
+            h2 { "Your agents, at list prices" }
+            @match &costs.agents {
+                None => p.problem { "Not known: the memory is not available now. The page Health tells why." },
+                Some(agents) => (of_agents(&costs.by, agents)),
             }
+        }
+        section #costs data-live { h2 { "Baton's own model calls" } (of_baton(costs)) }
+    }
+}
+
+fn of_agents(by: &str, agents: &AgentCosts) -> Markup {
+    html! {
+        p { b { (list_price(&agents.total)) } " in " (counted(agents.sessions, "session")) "." }
+        @if !agents.unpriced_models.is_empty() {
+            p.problem { "+ without models whose price is not known: "
+                (agents.unpriced_models.iter().map(|model| plain(model)).collect::<Vec<_>>().join(", ")) }
+        }
+        @if agents.rows.is_empty() { p.faint { "No request of a model was found." } }
+        @else {
+            (stacked(by, agents))
+            div.scroll { table {
+                thead { tr {
+                    th { (title(by)) } th.n { "Cost" } th.n { "Requests" } th.n { "Input" } th.n { "From cache" }
+                    th.n { "To cache" } th.n { "Output" } th { "Models" }
+                } }
+                tbody {
+                    @for cost in &agents.rows { (agent_row(key(by, &cost.key), cost)) }
+                    (agent_row(html! { b { "In all" } }, &agents.total))
+                }
+            } }
+        }
+        p.faint { (plain(&agents.note)) "." }
+    }
+}
+
+/// What tokens cost at list prices, with a mark if it is more than that.
+fn list_price(cost: &AgentCost) -> String {
+    let more = if cost.is_partial() { "+" } else { "" };
+    cost.tokens.cost_usd.map_or_else(|| "not known".to_owned(), |amount| usd(amount) + more)
+}
+
+fn key(by: &str, key: &str) -> Markup {
+    match by {
+        "session" => html! { a href=(format!("/session/{key}")) { code { (key) } } },
+        "project" => layout::directory(Some(key)),
+        "agent" => layout::agent(Some(key)),
+        _ => html! { (plain(key)) },
+    }
+}
+
+fn agent_row(key: Markup, cost: &AgentCost) -> Markup {
+    let tokens = &cost.tokens;
+    html! { tr {
+        td { (key) }
+        td.n { (list_price(cost)) }
+        td.n { (number(tokens.messages)) }
+        td.n { (number(tokens.input_tokens)) }
+        td.n { (number(tokens.cache_read_input_tokens)) }
+        td.n { (number(tokens.cache_creation_input_tokens)) }
+        td.n { (number(tokens.output_tokens)) @if tokens.output_is_lower_bound { "+" } }
+        td {
+            @for (index, model) in cost.models.iter().enumerate() {
+                @if index > 0 { ", " }
+                (plain(&model.model)) " "
+                @match model.tokens.cost_usd { Some(amount) => span.faint { (usd(amount)) }, None => span.bad { "no price" } }
+            }
+        }
+    } }
+}
+
+/// A bar for each row, stacked by model; the models that cost most have a colour of their own.
+fn stacked(by: &str, agents: &AgentCosts) -> Markup {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    let models = agents.total.models.iter().filter_map(|model| Some((model.model.as_str(), model.tokens.cost_usd?)));
+    models.for_each(|(model, cost)| *sums.entry(model).or_default() += cost);
+    let mut names: Vec<(&str, f64)> = sums.into_iter().filter(|(_, cost)| *cost > 0.0).collect();
+    names.sort_by_key(|(_, cost)| Reverse((cost * 1e6) as u64));
+    let own: Vec<&str> = names.iter().take(SERIES).map(|(name, _)| *name).collect();
+    let mut series: Vec<String> = own.iter().map(|name| plain(name)).collect();
+    if names.len() > SERIES {
+        series.push("other models".to_owned());
+    }
+    let stack = |row: &AgentCost| {
+        let mut values = vec![0.0; series.len()];
+        for model in &row.models {
+            let place = own.iter().position(|name| *name == model.model).unwrap_or(own.len());
+            if let Some(value) = values.get_mut(place) {
+                *value += model.tokens.cost_usd.unwrap_or_default();
+            }
+        }
+        let label = match by {
+            "project" => row.key.rsplit(['/', '\\']).next().unwrap_or(&row.key),
+            _ => &row.key,
+        };
+        Stack { label: plain(label), values }
+    };
+    let mut bars: Vec<Stack> = agents.rows.iter().take(BARS).map(stack).collect();
+    if by == "day" {
+        bars.reverse();
+    }
+    html! {
+        (picture::stacks("Cost at list prices, by model", &series, &bars, usd))
+        @if agents.rows.len() > BARS { p.faint { "The picture shows the first " (BARS) " of " (agents.rows.len()) " rows." } }
+    }
+}
+
+fn of_baton(costs: &Costs) -> Markup {
+    let bars: Vec<Bar> = costs
+        .rows
+        .iter()
+        .rev()
+        .map(|row| Bar { label: plain(&row.key), value: row.usd, shown: usd(row.usd) })
+        .collect();
+    html! {
+        p { "Today " b { (usd(costs.spent_today_usd)) }
+            @if let Some(budget) = costs.daily_budget_usd { " of " (usd(budget)) } ". Days are in UTC." }
+        @if costs.rows.is_empty() { p.faint { "No model was called." } }
+        @else {
+            (picture::bars("Cost", &bars))
+            div.scroll { table {
+                thead { tr { th { (title(&costs.by)) } th.n { "Cost" } th.n { "Calls" } th.n { "Input" } th.n { "Output" } th.n { "Unknown" } } }
+                tbody {
+                    @for cost in &costs.rows { (row(html! { (plain(&cost.key)) }, cost)) }
+                    (row(html! { b { "In all" } }, &costs.total))
+                }
+            } }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `costs`: the cost of model calls, summed up.
+//! `costs`: what models cost, those of the agents and those that Baton calls itself.
 
 use baton_enrichment::ledger;
 use baton_enrichment::ledger::{By, Spent};
@@ -6,10 +6,10 @@ use baton_protocol::{CostsParams, answer, code};
 use baton_redaction::redact;
 
 use super::QueryError;
-use crate::client::failure;
-use baton_base::clock::Clock;
+use crate::agent_usage::{AgentUsage, Asked, local_day};
+use crate::client::{ClientRef, failure};
+use crate::resolve;
 use baton_tracking::enricher::Enricher;
-use baton_views::catalog::Catalog;
 use baton_views::visibility;
 
 /// Most rows of an answer; the total includes all.
@@ -17,9 +17,9 @@ const ROWS: usize = 1_000;
 
 pub(crate) async fn costs(
     asked: CostsParams,
-    catalog: &Catalog,
+    agents: AgentUsage<'_>,
     enricher: &Enricher,
-    clock: &dyn Clock,
+    client: &ClientRef,
 ) -> Result<answer::Costs, QueryError> {
     let by = match asked.by.as_deref() {
         None => By::Day,
@@ -28,21 +28,34 @@ pub(crate) async fn costs(
             failure(code::INVALID_PARAMS, format!("cannot group by {name:?}; there are {known}"))
         })?,
     };
-    let (table, now) = (catalog.table.now(), clock.now());
+    let (now, zone) = (agents.memory.coverage.clock.now(), asked.caller.zone());
     let days = asked.days.filter(|days| *days > 0);
+    let whose = Asked { project: asked.project.clone(), agent: asked.agent, wait: asked.wait };
+    let usages = match agents.collect(&whose, &asked.caller, client).await {
+        Ok(usages) => Some(usages),
+        // Baton's own calls are in the log.
+        Err(QueryError::Failure(failure)) if failure.code == code::INTERNAL => None,
+        Err(error) => return Err(error),
+    };
+    let first = days.map(|days| local_day(now, zone) - i64::from(days) + 1);
+    let (table, settings) = agents.memory.catalog().now();
+    let project = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name)).transpose()?;
+    let groups: Vec<String> = project.into_iter().collect();
     let from = days.map_or(i64::MIN, |days| ledger::day(now) - i64::from(days) + 1);
-    let sessions =
-        table.iter().map(|(id, row)| (id, &row.state)).filter(|(_, state)| visibility::is_by(state, asked.agent));
+    let sessions = table
+        .iter()
+        .map(|(id, row)| (id, &row.state))
+        .filter(|(_, state)| visibility::is_by(state, asked.agent) && visibility::is_in_any(state, &groups));
     let costs = ledger::costs(sessions, by, from);
     let rows = costs.lines.iter().take(ROWS).map(|(key, spent)| row(key, spent)).collect();
-    let llm = catalog.settings.now().llm.clone();
     Ok(answer::Costs {
         by: by.as_str().to_owned(),
         days,
         rows,
         total: row("", &costs.total),
         spent_today_usd: super::enrichment::dollars(enricher.shown().spent_today_nanos),
-        daily_budget_usd: llm.and_then(|llm| llm.daily_budget_usd),
+        daily_budget_usd: settings.llm.as_ref().and_then(|llm| llm.daily_budget_usd),
+        agents: usages.map(|usages| usages.add_up(by, zone, first)),
     })
 }
 

@@ -13,6 +13,7 @@ use super::search::QuestionReader;
 use super::status::StatusReport;
 use super::sync::HistorySync;
 use super::vault::RecallRecorder;
+use crate::agent_usage::{AgentUsage, ForkUsage};
 use crate::client::ClientRef;
 use crate::compaction::Compaction;
 use crate::daemon_info::DaemonInfo;
@@ -108,6 +109,8 @@ pub struct DaemonParts {
     pub redacting: Arc<Redacting>,
     /// The session table as of earlier positions.
     pub folded: Arc<Folded>,
+    /// What forks have not copied, as computed before.
+    pub fork_usage: Arc<ForkUsage>,
     /// Asks for the pages that a browser shows.
     pub page_requests: PageRequests,
     /// Set to `true` to stop the daemon.
@@ -187,6 +190,10 @@ impl DaemonParts {
             progress: &self.progress,
             throttle: &self.throttle,
         }
+    }
+
+    pub(super) fn agent_usage(&self) -> AgentUsage<'_> {
+        AgentUsage { memory: self.memory(), conversations: &self.conversations, forks: &self.fork_usage }
     }
 
     pub(super) fn status(&self) -> StatusReport<'_> {

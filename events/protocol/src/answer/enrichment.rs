@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::AgentCosts;
 use crate::is_zero;
 
 /// The state of enrichment in `status`.
@@ -133,6 +134,9 @@ pub struct Costs {
     /// Daily limit in US dollars. Absent if unlimited, or if no model is switched on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daily_budget_usd: Option<f64>,
+    /// What the agents' own models took; absent if the memory is not available.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agents: Option<AgentCosts>,
 }
 
 /// The cost of some calls.

@@ -117,6 +117,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             changed_from: outline.changed_from,
             graph: &graph,
             outcomes: &outcomes,
+            usage: &outline.usage,
         };
         let stored = self.store.put(&entry);
         self.left_out.clear(session);

@@ -5,6 +5,7 @@
 use baton_conversation::item::{Agent, Body, Item};
 use baton_conversation::record::SessionId;
 use baton_conversation::turns;
+use baton_conversation::usage::Course;
 use baton_episode::digest;
 use baton_events::envelope::StoredRecord;
 use baton_events::memo;
@@ -99,6 +100,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             graph: &graph,
             // A memo tells knowledge, not attempts.
             outcomes: &Outcomes::default(),
+            usage: &Course::default(),
         };
         let stored = self.store.put(&entry);
         self.left_out.clear(&key);

@@ -7,6 +7,7 @@ use baton_conversation::item::{Body, Item, Link, Meta};
 use baton_conversation::queued_prompts::Withdrawn;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::turns::{Stream, Unit};
+use baton_conversation::usage::{Course, Requests};
 use baton_enrichment::{Answer, Lines};
 use baton_episode::digest::{Abridged, Episode};
 use baton_events::schema::outcomes::Outcomes;
@@ -39,6 +40,8 @@ pub(super) struct Outline {
     pub(super) titles: Titles,
     /// Prompts that were withdrawn.
     pub(super) withdrawn: Withdrawn,
+    /// Usage of models over its course.
+    pub(super) usage: Course,
     /// As much as a digest holds, unless the conversation is held in memory.
     abridged: Option<(Vec<Item>, u64)>,
 }
@@ -67,10 +70,11 @@ impl Outline {
     ) -> Result<(Self, Withdrawn), baton_memory::Error> {
         let mut outline = Self { withdrawn: withdrawn.clone(), ..Self::default() };
         let (mut stream, mut found) = (Stream::without(withdrawn), Withdrawn::default());
+        let mut requests = Requests::default();
         match conversation {
             Conversation::Held(items) => items.iter().for_each(|item| {
                 found.note(item);
-                outline.take(item, &mut stream, known);
+                outline.take(item, &mut stream, &mut requests, known);
             }),
             Conversation::Stored(stored) => {
                 let mut abridged = Abridged::default();
@@ -78,7 +82,7 @@ impl Outline {
                     interrupt.check()?;
                     let item = item.map_err(unreadable)?;
                     found.note(&item);
-                    outline.take(&item, &mut stream, known);
+                    outline.take(&item, &mut stream, &mut requests, known);
                     abridged.push(item);
                 }
                 let left_out = abridged.left_out();
@@ -88,6 +92,7 @@ impl Outline {
         if known == Some(outline.count) {
             stream.mark();
         }
+        outline.usage = requests.course();
         (outline.units, outline.changed_from) = (stream.count(), stream.changed_from());
         Ok((outline, found))
     }
@@ -135,12 +140,13 @@ impl Outline {
         }
     }
 
-    fn take(&mut self, item: &Item, stream: &mut Stream, known: Option<usize>) {
+    fn take(&mut self, item: &Item, stream: &mut Stream, requests: &mut Requests, known: Option<usize>) {
         if known == Some(self.count) {
             stream.mark();
         }
         self.count += 1;
         self.titles.note(item);
+        requests.note_any(item, item.at.or(self.ended_at));
         let Ok(()) = stream.push(item, &mut |_| Ok::<_, Infallible>(()));
         match &item.body {
             Body::Meta(Meta::Link { link, session }) if self.links.len() < MAX_LINKS => {
