@@ -88,9 +88,9 @@ pub use reasons::Reason;
 pub use required_terms::Requirements;
 pub use search::{Hit, Kind, SearchResult};
 pub use searcher::Searcher;
+pub use snapshot::SessionCourse;
 pub use store::{Checkpoint, Opened, Store};
 pub use titles::Titles;
-pub use usage::SessionCourse;
 
 /// Version of everything that determines what the index holds. Raise it with every change of the analyzer, the fields,
 /// the cutting into units, entities and facts, the filter or the redaction, or when an earlier version may have written

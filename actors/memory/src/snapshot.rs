@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use baton_conversation::record::Timestamp;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_conversation::usage::Course;
 use baton_redaction::redact;
 use tantivy::columnar::{Column, StrColumn};
 use tantivy::index::{SegmentId, SegmentReader};
@@ -12,7 +13,6 @@ use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, Term};
 
 use super::Error;
 use super::schema::{Fields, PLACE_BORDER, column, kind};
-use super::usage::SessionCourse;
 
 /// A committed state. Cheap to clone; immutable.
 #[derive(Clone)]
@@ -33,6 +33,15 @@ pub(super) struct Snapshot {
     pub(super) assertions: u64,
     /// Number of outcome documents, likewise.
     pub(super) outcomes: u64,
+}
+
+/// The usage of an indexed session. Cheap to clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionCourse {
+    /// The session.
+    pub session: SessionId,
+    /// Its usage over its course; empty if its transcript tells of none.
+    pub course: Arc<Course>,
 }
 
 /// The parts of a segment that deletions do not change.

@@ -14,17 +14,8 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument, Term};
 
 use super::schema::{Fields, kind, text};
-use super::snapshot::Snapshot;
+use super::snapshot::{SessionCourse, Snapshot};
 use super::{Error, Searcher};
-
-/// The usage of an indexed session. Cheap to clone.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionCourse {
-    /// The session.
-    pub session: SessionId,
-    /// Its usage over its course; empty if its transcript tells of none.
-    pub course: Arc<Course>,
-}
 
 /// Adds the field to the session's document. Names of models are redacted, like all text.
 pub(super) fn write(usage: &Course, fields: &Fields, document: &mut TantivyDocument) {

@@ -16,12 +16,11 @@ use baton_conversation::usage::{Course, Requests};
 use baton_enrichment::ledger::By;
 use baton_events::prices::Prices;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_protocol::{Agent, Caller, Zone, answer};
+use baton_protocol::{Agent, Caller, Zone, answer, code};
 use baton_views::conversation::Conversations;
 use baton_views::visibility;
 
-use crate::calls::internal;
-use crate::client::{ClientRef, QueryError};
+use crate::client::{ClientRef, QueryError, failure};
 use crate::lazy::{self, FreshMemory};
 use crate::{family, graph, resolve, usage};
 use baton_config::settings::Settings;
@@ -94,12 +93,14 @@ impl AgentUsage<'_> {
         let (conversations, forks, agent) = (self.conversations.clone(), self.forks.clone(), asked.agent);
         let groups: Vec<String> = project.into_iter().collect();
         let read = baton_base::task::spawn_blocking(move || {
-            let mut courses = searcher.courses().map_err(|error| internal("the memory cannot be read", error))?;
+            let mut courses = searcher
+                .courses()
+                .map_err(|error| failure(code::INTERNAL, format!("the memory cannot be read: {error}")))?;
             courses.retain(|known| !graph::hidden(&table, &settings, &[], known.session.as_str()));
             let known: BTreeMap<SessionId, Option<Arc<Course>>> = forks.shared_out(&conversations, &table, courses);
             Ok::<_, QueryError>(usages(&table, &settings, &groups, agent, &known))
         });
-        read.await.map_err(|error| internal("adding up usage broke", error))?
+        read.await.map_err(|error| failure(code::INTERNAL, format!("adding up usage broke: {error}")))?
     }
 }
 
