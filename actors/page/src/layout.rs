@@ -18,13 +18,9 @@ pub(crate) const SCRIPT_PATH: &str = "/page.js";
 
 /// The pages in the navigation: path and name.
 const PAGES: &[(&str, &str)] = &[
-    ("/", "Today"),
     ("/sessions", "Sessions"),
-    ("/projects", "Projects"),
-    ("/graph", "Graph"),
     ("/workflows", "Workflows"),
     ("/costs", "Costs"),
-    ("/replay", "Replay"),
     ("/health", "Health"),
 ];
 

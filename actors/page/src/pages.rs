@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::header;
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Redirect};
 use axum::routing::get;
 use baton_protocol::Agent;
 use maud::{Markup, html};
@@ -26,6 +26,7 @@ pub(crate) fn router(site: Arc<Site>) -> Router {
         get(move || async move { ([(header::CONTENT_TYPE, kind)], text).into_response() })
     };
     Router::new()
+        .route("/", get(async || Redirect::to("/sessions")))
         .route("/sessions", get(sessions::page))
         .route("/session/{id}", get(session::page))
         .route("/session/{id}/window", get(session::window))

@@ -58,6 +58,8 @@ async function fill(link) {
   if (!answer.ok) { delete link.dataset.busy; return; }
   const holder = document.createElement("template");
   holder.innerHTML = await answer.text();
+  // Nothing has come yet: the next question begins at the same line.
+  if (link.dataset.grow && !holder.content.querySelector(".message")) { delete link.dataset.busy; return; }
   const earlier = link.dataset.end === "earlier";
   const before = document.documentElement.scrollHeight;
   const parts = [...holder.content.children];
@@ -101,8 +103,3 @@ document.addEventListener("renewed", async () => {
   const end = document.querySelector("[data-grow]");
   if (end) fill(end);
 });
-
-// A slider shows what it stands for while it moves, and leads there when it is let go.
-for (const slider of document.querySelectorAll("input[type=range][data-go]")) {
-  slider.addEventListener("change", () => slider.form.requestSubmit());
-}

@@ -34,7 +34,7 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
         ..BlameParams::default()
     };
     let blame: Blame = site.ask(method::BLAME, &params).await?;
-    Ok(layout::page("/projects", &blame.path, &body(&blame, site.clock())))
+    Ok(layout::page("/sessions", &blame.path, &body(&blame, site.clock())))
 }
 
 fn body(blame: &Blame, clock: Clock) -> Markup {
