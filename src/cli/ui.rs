@@ -10,8 +10,8 @@ use crate::environment::{self, Environment};
 use crate::print::{self, Output};
 
 const HELP: &str = "\
-Opens pages about your sessions in the browser: what runs now, each session with its conversation, costs, files, \
-workflows and the state of Baton. The daemon serves them on this machine alone, to the browser that opened the address: \
+Opens pages about your sessions in the browser: all sessions and a search, each session with its conversation, \
+projects, files, the graph of what is known, workflows, costs, the log's history and the state of Baton. The daemon serves them on this machine alone, to the browser that opened the address: \
 it works once, for one minute. The pages only read. They are served no longer 30 minutes after the last tab was visible.
 
 JSON: {\"url\",\"valid_seconds\"}; nothing is opened then.

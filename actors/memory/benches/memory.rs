@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use baton_conversation::hash::Mark;
 use baton_conversation::item::{Agent, Role};
+use baton_conversation::usage::Course;
 use baton_conversation::record::{Position, SessionId, Timestamp};
 use baton_conversation::turns::Unit;
 use baton_endpoint::words;
@@ -93,6 +94,7 @@ struct Made {
     graph: Graph,
     outcomes: Outcomes,
     titles: Titles,
+    usage: Course,
 }
 
 /// Entities and facts of one session, about as many as a session of that length has.
@@ -155,6 +157,7 @@ fn made(units: usize) -> Vec<Made> {
                 graph: graph(&id, &mut dice),
                 outcomes: Outcomes::default(),
                 titles: Titles::default(),
+                usage: Course::default(),
                 id,
                 title: text(&mut dice, false).chars().take(60).collect(),
                 episode: units.iter().step_by(10).map(|unit| unit.text.as_str()).collect::<Vec<_>>().join("\n"),
@@ -178,7 +181,7 @@ fn entry(made: &Made, changed_from: usize) -> Entry<'_> {
         indexed_at: Timestamp(1_770_000_000_000),
         graph: &made.graph,
         outcomes: &made.outcomes,
-        usage: &baton_conversation::usage::Course::default(),
+        usage: &made.usage,
         parent: None,
         links: &[],
         titles: &made.titles,

@@ -88,7 +88,7 @@ pub(super) fn read_requests(
     let read = conversations.read(id, episode, |episode| {
         let mut requests = Requests::default();
         baton_store::conversation::for_each_item(conversations.chunks(), id, episode, |item| {
-            take(&mut requests, &item)
+            take(&mut requests, &item);
         })?;
         Ok(requests)
     });
