@@ -40,24 +40,22 @@ impl From<ValueRef<'_>> for Owned {
 
 impl From<Cell<'_>> for Owned {
     fn from(cell: Cell<'_>) -> Self {
-        match cell {
-            Cell::Null => Self::Null,
-            Cell::Integer(number) => Self::Integer(number),
-            Cell::Real(number) => Self::Real(number),
-            Cell::Text(bytes) => Self::Text(bytes.to_owned()),
-            Cell::Blob(bytes) => Self::Blob(bytes.to_owned()),
-        }
+        value_ref(cell).into()
     }
 }
 
 impl ToSql for Owned {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self {
-            Self::Null => ValueRef::Null,
-            Self::Integer(number) => ValueRef::Integer(*number),
-            Self::Real(number) => ValueRef::Real(*number),
-            Self::Text(bytes) => ValueRef::Text(bytes),
-            Self::Blob(bytes) => ValueRef::Blob(bytes),
-        }))
+        Ok(ToSqlOutput::Borrowed(value_ref(self.cell())))
+    }
+}
+
+fn value_ref(cell: Cell<'_>) -> ValueRef<'_> {
+    match cell {
+        Cell::Null => ValueRef::Null,
+        Cell::Integer(number) => ValueRef::Integer(number),
+        Cell::Real(number) => ValueRef::Real(number),
+        Cell::Text(bytes) => ValueRef::Text(bytes),
+        Cell::Blob(bytes) => ValueRef::Blob(bytes),
     }
 }
