@@ -235,8 +235,7 @@ impl App {
             KeyCode::Char('d') => open.scroll(page / 2),
             KeyCode::Char('u') => open.scroll(-page / 2),
             KeyCode::Char('c') => {
-                let said = open.current().map(messages::copied).unwrap_or_default();
-                self.wish = Some(Wish::Copy(said, "the message"));
+                self.wish = open.current().map(|message| Wish::Copy(messages::copied(message), "the message"));
             }
             KeyCode::Char(c @ ('r' | 'y' | 'e' | 'b')) => {
                 let id = open.id.clone();

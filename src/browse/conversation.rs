@@ -71,6 +71,8 @@ pub(super) struct Conversation {
     lines: Vec<Drawn>,
     width: usize,
     top: usize,
+    /// Lines that are still to be scrolled once what follows is fetched.
+    owed: isize,
     cursor: Option<usize>,
     height: usize,
     is_unfolded: bool,
@@ -109,6 +111,7 @@ impl Conversation {
             lines: Vec::new(),
             width: 0,
             top: 0,
+            owed: 0,
             cursor: None,
             height: 1,
             is_unfolded: false,
@@ -155,9 +158,13 @@ impl Conversation {
         self.messages.iter().find(|message| message.line == line)
     }
 
-    /// Scrolls by lines.
+    /// Scrolls by lines; beyond what is held, once more is fetched.
     pub(super) fn scroll(&mut self, lines: isize) {
+        let from = self.top;
         self.top = self.top.saturating_add_signed(lines).min(self.lines.len().saturating_sub(self.height));
+        let is_more = if lines < 0 { self.before } else { self.next }.is_some();
+        let left = lines.unsigned_abs().saturating_sub(from.abs_diff(self.top));
+        self.owed = if is_more { lines.signum().saturating_mul(isize::try_from(left).unwrap_or(0)) } else { 0 };
     }
 
     /// Lines of a screen.
@@ -199,6 +206,7 @@ impl Conversation {
     pub(super) fn jump(&mut self, jump: Jump) {
         let is_possible = !matches!(jump, Jump::NextMatch | Jump::LastMatch) || !self.needle.is_empty();
         self.pending = is_possible.then_some(jump);
+        self.owed = 0;
         self.try_jump();
     }
 
@@ -320,6 +328,7 @@ impl Conversation {
             let top = std::mem::replace(&mut self.top, first + within);
             self.cursor = self.cursor.map(|cursor| (cursor + self.top).saturating_sub(top));
         }
+        self.scroll(self.owed);
     }
 
     fn draw_anew(&mut self) {

@@ -26,6 +26,7 @@ static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// What happens at the terminal.
 #[derive(Debug)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "there are no such signals"))]
 pub(super) enum Happened {
     /// A key, the mouse, a resize, a paste.
     Input(event::Event),

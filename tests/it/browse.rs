@@ -212,7 +212,7 @@ fn hostile_text_steers_nothing_not_even_when_copied() {
     let screen = glass.sees("evil ");
     assert!(screen.contains("end"), "{screen}");
     glass.press(ENTER);
-    glass.sees("q back");
+    glass.wait("the conversation", |screen| screen.contains("q back") && screen.contains("line 2"));
     glass.press("c");
     glass.sees("copied the message");
     glass.press(&control('c'));

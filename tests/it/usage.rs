@@ -133,9 +133,9 @@ fn the_costs_of_the_agents_are_added_up_and_each_request_counts_once() {
     let by = |key: &str| rows(&world, &["--by", key]);
     assert_eq!(by("model"), ["claude-opus-4-6 5.545 2", "claude-haiku-4-5 0.5545 1", "house-model null 1"]);
     assert_eq!(by("session"), [format!("{} 3.327 3", id(1)), format!("{} 2.7725 1", id(2))]);
-    assert_eq!(by("agent"), ["claude-code 6.0995 4"]);
+    assert_eq!(by("agent"), ["claude_code 6.0995 4"]);
     assert_eq!(by("project"), ["/srv/-work-base 6.0995 4"]);
-    assert_eq!(rows(&world, &["--project", "/srv/-work-base", "--by", "agent"]), ["claude-code 6.0995 4"]);
+    assert_eq!(rows(&world, &["--project", "/srv/-work-base", "--by", "agent"]), ["claude_code 6.0995 4"]);
     assert_eq!(rows(&world, &["--days", "1"]), [""; 0], "long ago");
     let agents = world.json(&["costs"])["agents"].clone();
     assert_eq!((&agents["unpriced_models"], &agents["sessions"]), (&json!(["house-model"]), &json!(2)), "{agents}");

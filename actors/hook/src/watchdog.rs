@@ -4,8 +4,8 @@
 //! spool itself, because the working thread may be stuck in a system call. At the second the process exits, whatever
 //! either thread is doing.
 //!
-//! The hook waits longer for the agent's input than for the daemon: on a busy machine the input arrives late, and
-//! without it the event is lost. The daemon's time starts once the input is read.
+//! The hook waits longer for its home and the agent's input than for the daemon: on a busy machine both are late, and
+//! without them the event is lost. The daemon's time starts once the input is read.
 
 use std::path::PathBuf;
 use std::process::exit;
@@ -22,8 +22,8 @@ use super::output::Output;
 
 /// Shortest budget that can be configured; the longest depends on the event.
 const BUDGET_MIN: Duration = Duration::from_millis(10);
-/// Time limit for the agent's input, from the start of the process. After that the event is given up: unless more is
-/// configured, no hook may take longer.
+/// Time limit for the home and the agent's input, from the start of the process. After that the event is given up:
+/// unless more is configured, no hook may take longer.
 const INPUT_TIMEOUT: Duration = Duration::from_millis(HOOK_END_MS);
 /// Least time left for writing the spool file, even if a busy machine has used up all time.
 const SPOOL_TIME_MIN: Duration = Duration::from_millis(30);
@@ -172,7 +172,7 @@ impl Call {
     fn end_at(&self) -> Instant {
         let (budget, most) = self.budget();
         match (&self.phase, self.read_at) {
-            (Phase::Reading(_), _) => self.started + budget.max(INPUT_TIMEOUT),
+            (Phase::Starting | Phase::Reading(_), _) => self.started + budget.max(INPUT_TIMEOUT),
             (_, Some(read_at)) => (read_at + budget).min(self.started + most),
             (_, None) => self.started + budget,
         }
@@ -267,7 +267,7 @@ mod tests {
         }
         let mut starting = call(Some("stop"), "", None);
         starting.phase = Phase::Starting;
-        assert_eq!(starting.end_at() - starting.started, Duration::from_millis(100), "nothing waits for a home");
+        assert_eq!(starting.end_at() - starting.started, Duration::from_secs(1), "a home may be late");
     }
 
     #[test]

@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 
 use baton_conversation::hash::Mark;
 use baton_conversation::item::{Agent, Role};
-use baton_conversation::usage::Course;
 use baton_conversation::record::{Position, SessionId, Timestamp};
 use baton_conversation::turns::Unit;
+use baton_conversation::usage::Course;
 use baton_endpoint::words;
 use baton_events::schema::outcomes::Outcomes;
 use baton_graph::{Assertion, Graph, Label, Mention, Relation, fact_uuid, node_uuid};

@@ -20,7 +20,6 @@ use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::layout;
-use crate::server::Site;
 
 /// How long the token of a first address is valid.
 pub(crate) const TOKEN_VALID: Duration = Duration::from_secs(60);
@@ -138,8 +137,8 @@ fn equal(a: &str, b: &str) -> bool {
 }
 
 /// Refuses all but the reading requests of the browser that came in, and adds the headers to every answer.
-pub(crate) async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    let mut response = match site.access.check(&request) {
+pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+    let mut response = match access.check(&request) {
         Ok(()) => next.run(request).await,
         Err(Refusal::Foreign) => {
             (StatusCode::FORBIDDEN, "Refused: this address answers the pages of `baton ui` only.\n").into_response()
@@ -163,10 +162,10 @@ pub(crate) struct Enter {
 }
 
 /// Gives the browser its cookie and an address without the token.
-pub(crate) async fn enter(State(site): State<Arc<Site>>, Query(asked): Query<Enter>) -> Response {
-    if !site.access.redeem(&asked.token) {
+pub(crate) async fn enter(State(access): State<Arc<Access>>, Query(asked): Query<Enter>) -> Response {
+    if !access.redeem(&asked.token) {
         return (StatusCode::FORBIDDEN, layout::locked()).into_response();
     }
-    let cookie = format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict", site.access.cookie);
+    let cookie = format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict", access.cookie);
     (StatusCode::SEE_OTHER, [(header::SET_COOKIE, cookie.as_str()), (header::LOCATION, "/")]).into_response()
 }

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use crate::layout;
-use crate::server::Site;
+use crate::site::Site;
 
 /// A call that failed; answered with a page that says why.
 pub(crate) struct Failed(pub(crate) Failure);

@@ -13,5 +13,6 @@ mod live;
 mod pages;
 mod picture;
 mod server;
+mod site;
 
 pub use server::serve;

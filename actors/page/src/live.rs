@@ -12,7 +12,7 @@ use baton_protocol::{LogReadParams, method};
 use futures_util::stream;
 use tokio::time::Instant;
 
-use crate::server::Site;
+use crate::site::Site;
 
 /// Longest wait for the next event of the log; then the tab is told nothing, but counts as open.
 const WAIT: Duration = Duration::from_secs(15);

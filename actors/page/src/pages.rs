@@ -23,7 +23,7 @@ use baton_protocol::answer::Quote;
 use maud::{Markup, html};
 
 use crate::layout::{ICON, ICON_PATH, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH};
-use crate::server::Site;
+use crate::site::Site;
 use crate::{access, live};
 
 /// Answers all addresses.
@@ -45,12 +45,12 @@ pub(crate) fn router(site: Arc<Site>) -> Router {
         .route("/replay", get(replay::page))
         .route("/health", get(health::page))
         .route("/live", get(live::changes))
-        .route(access::ENTER, get(access::enter))
+        .route(access::ENTER, get(access::enter).with_state(site.access.clone()))
         .route(STYLE_PATH, asset("text/css; charset=utf-8", STYLE))
         .route(ICON_PATH, asset("image/svg+xml", ICON))
         .route(SCRIPT_PATH, asset("text/javascript; charset=utf-8", SCRIPT))
         .fallback(nowhere)
-        .layer(axum::middleware::from_fn_with_state(site.clone(), access::guard))
+        .layer(axum::middleware::from_fn_with_state(site.access.clone(), access::guard))
         .with_state(site)
 }
 

@@ -2,11 +2,11 @@
 
 use std::io;
 use std::net::Ipv4Addr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use baton_protocol::{Caller, answer};
+use baton_protocol::answer;
 use baton_queries::DaemonParts;
 use baton_queries::page_requests::PageRequest;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -17,48 +17,15 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::access::{Access, TOKEN_VALID};
-use crate::layout::Clock;
 use crate::pages;
+use crate::site::Site;
 
-/// The server ends after this long without a visible tab.
-const IDLE: Duration = Duration::from_secs(30 * 60);
 /// Most connections at a time; others wait.
 const CONNECTIONS: usize = 64;
 /// Longest time for the head of a request.
 const HEAD: Duration = Duration::from_secs(10);
 /// Pause after a connection could not be accepted, for instance because files run out.
 const PAUSE: Duration = Duration::from_millis(200);
-
-/// What all requests share.
-pub(crate) struct Site {
-    pub(crate) parts: Arc<DaemonParts>,
-    pub(crate) access: Access,
-    /// The time zone of whoever asked last for an address.
-    zone: Mutex<Option<String>>,
-    /// When somebody last looked.
-    seen: Mutex<Instant>,
-}
-
-impl Site {
-    /// The person, as calls name them.
-    pub(crate) fn caller(&self) -> Caller {
-        Caller { zone: self.zone.lock().unwrap_or_else(PoisonError::into_inner).clone(), ..Caller::default() }
-    }
-
-    /// The person's clock now.
-    pub(crate) fn clock(&self) -> Clock {
-        Clock { zone: self.caller().zone(), now: self.parts.clock.now() }
-    }
-
-    /// Notes that somebody looks now.
-    pub(crate) fn see(&self) {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    }
-
-    fn idle_at(&self) -> Instant {
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) + IDLE
-    }
-}
 
 /// Serves pages while somebody looks at them, until the daemon stops.
 pub async fn serve(parts: Arc<DaemonParts>) {
@@ -90,7 +57,7 @@ impl Server {
     async fn start(parts: Arc<DaemonParts>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let access = Access::new(listener.local_addr()?.port());
-        let site = Arc::new(Site { parts, access, zone: Mutex::default(), seen: Mutex::new(Instant::now()) });
+        let site = Arc::new(Site::new(parts, access));
         tracing::info!(host = site.access.host(), "pages are served");
         Ok(Self { router: pages::router(site.clone()), site, listener })
     }
@@ -134,8 +101,7 @@ impl Server {
     }
 
     fn answer(&self, request: PageRequest) {
-        self.site.see();
-        *self.site.zone.lock().unwrap_or_else(PoisonError::into_inner) = request.caller.zone;
+        self.site.welcome(request.caller);
         let url = self.site.access.first_address();
         let _ = request.reply.send(Ok(answer::Page { url, valid_seconds: TOKEN_VALID.as_secs() }));
     }

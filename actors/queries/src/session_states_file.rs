@@ -1,13 +1,14 @@
 //! `session_states.json`: the session table for people and scripts that do not ask the daemon. Baton never reads it.
 //!
 //! `{"version":1,"written_at":TIME,"position":N,"sessions":[ROW…]}`: the rows of `baton sessions --json` (without
-//! subagents) in the same order, as of a position in the log. Readable by its owner only; replaced atomically. Written
-//! when the daemon starts, after a change of the table or the configuration but at most every ten seconds (less often
-//! if writing takes long), and at the end. A failed write is retried.
+//! subagents and titles) in the same order, as of a position in the log. Readable by its owner only; replaced
+//! atomically. Written when the daemon starts, after a change of the table or the configuration but at most every ten
+//! seconds (less often if writing takes long), and at the end. A failed write is retried.
 //!
 //! # Decisions
 //!
-//! - It holds the rows of `sessions --json`, so no subagents; the first write after a start may lag by ten seconds.
+//! - It holds the rows of `sessions --json`, so no subagents, but no titles: these come from the memory, which may not be
+//!   there yet. The first write after a start may lag by ten seconds.
 
 use std::cell::Cell;
 use std::io;

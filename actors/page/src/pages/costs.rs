@@ -16,7 +16,7 @@ use super::{agents, optional};
 use crate::ask::Failed;
 use crate::layout::{self, counted, number, usd};
 use crate::picture::{self, Bar, Stack};
-use crate::server::Site;
+use crate::site::Site;
 
 /// Ways to group the costs: name on the wire, name on the page.
 const GROUPS: &[(&str, &str)] =

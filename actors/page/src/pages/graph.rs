@@ -16,7 +16,7 @@ use super::optional;
 use crate::ask::Failed;
 use crate::layout::{self, Clock, address, counted};
 use crate::picture::network::{self, Edge, Point};
-use crate::server::Site;
+use crate::site::Site;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 

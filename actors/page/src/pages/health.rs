@@ -11,7 +11,7 @@ use maud::{Markup, html};
 
 use crate::ask::Failed;
 use crate::layout::{self, Clock, number, size};
-use crate::server::Site;
+use crate::site::Site;
 
 pub(crate) async fn page(State(site): State<Arc<Site>>) -> Result<Html<String>, Failed> {
     let (status, hooks, log) = tokio::join!(

@@ -15,7 +15,7 @@ use super::{projects, quote, sessions};
 use crate::ask::Failed;
 use crate::layout::{self, Clock, address, counted, number};
 use crate::picture::lanes::{self, Span};
-use crate::server::Site;
+use crate::site::Site;
 
 /// Most entries of a list.
 const ENTRIES: u32 = 30;

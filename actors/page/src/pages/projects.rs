@@ -11,7 +11,7 @@ use maud::{Markup, html};
 
 use crate::ask::Failed;
 use crate::layout::{self, address, counted};
-use crate::server::Site;
+use crate::site::Site;
 
 /// Most projects.
 const PROJECTS: u32 = 60;

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::optional;
 use crate::ask::Failed;
 use crate::layout::{self, Clock, address, counted, number};
-use crate::server::Site;
+use crate::site::Site;
 
 /// Most sessions on the page.
 const SESSIONS: u32 = 100;

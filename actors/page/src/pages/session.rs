@@ -15,7 +15,7 @@ use crate::ask::Failed;
 use crate::conversation::{self, Ends};
 use crate::layout::{self, Clock, address, counted, duration, number, usd};
 use crate::picture::{self, Mark};
-use crate::server::Site;
+use crate::site::Site;
 
 /// Messages of a window.
 const WINDOW: u32 = 40;

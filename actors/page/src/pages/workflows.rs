@@ -14,7 +14,7 @@ use super::optional;
 use crate::ask::Failed;
 use crate::layout::{self, number};
 use crate::picture::steps::{self, Again, Arrow};
-use crate::server::Site;
+use crate::site::Site;
 
 /// Most entries of each kind.
 const ENTRIES: u32 = 40;

@@ -236,7 +236,7 @@ mod tests {
         let batch = std::iter::once(record("discovered", discovered));
         let turns = (1..RECORDS).map(|at| record(if at % 2 == 0 { "resumed" } else { "went_idle" }, "{}"));
         let mut sequence = 0;
-        for part in batch.chain(turns).collect::<Vec<_>>().chunks(512) {
+        for part in batch.chain(turns).collect::<Vec<_>>().chunks(256) {
             journal.append(stream.clone(), SequenceNumber(sequence), part.to_vec()).await.unwrap();
             sequence += part.len() as u64;
         }
