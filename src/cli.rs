@@ -43,6 +43,7 @@ mod status;
 mod stop;
 mod sync;
 mod timeline;
+mod today;
 mod ui;
 mod unindexed;
 mod uninstall;
@@ -142,6 +143,8 @@ enum Command {
     /// Show recurring sequences, commands that mostly fail, and retries
     #[command(visible_alias = "workflows")]
     Patterns(patterns::Args),
+    /// Show what runs, what was finished today, what is open and what was spent
+    Today(today::Args),
     /// Show a project: its sessions, decisions, open work, files and checks
     Project(project_overview::Args),
     /// Show what is known around a thing, also as it was on an earlier day
@@ -353,6 +356,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Fix(args) => fix::run(&environment, &args),
         Command::How(args) => how::run(&environment, &args),
         Command::Patterns(args) => patterns::run(&environment, &args),
+        Command::Today(args) => today::run(&environment, &args),
         Command::Project(args) => project_overview::run(&environment, &args),
         Command::Graph(args) => graph::run(&environment, &args),
         Command::Recall(args) => recall::run(&environment, &args),

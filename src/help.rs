@@ -29,6 +29,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("llm", "models"),
     ("notes", "vault"),
     ("obsidian", "vault"),
+    ("pages", "ui"),
     ("performance", "benchmarks"),
     ("plugin", "agents"),
     ("query", "search"),
@@ -42,6 +43,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("tracking", "sessions"),
     ("trouble", "recovery"),
     ("troubleshooting", "recovery"),
+    ("web", "ui"),
 ];
 
 macro_rules! topics {
@@ -54,6 +56,7 @@ macro_rules! topics {
 
 topics! {
     "browse",
+    "ui",
     "search",
     "recall",
     "sessions",

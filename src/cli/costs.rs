@@ -157,7 +157,7 @@ fn agents_table(by: &str, agents: &AgentCosts) -> Table<7> {
 }
 
 /// What tokens cost at list prices, with a mark if it is more than that.
-fn list_price(cost: &AgentCost) -> String {
+pub(super) fn list_price(cost: &AgentCost) -> String {
     let more = if cost.is_partial() { "+" } else { "" };
     cost.tokens.cost_usd.map_or_else(|| "?".to_owned(), |amount| usd(amount) + more)
 }
@@ -198,7 +198,7 @@ fn table(costs: &Costs) -> Table<6> {
 }
 
 /// Formats an amount in cents, or with four decimals if it is below 10 cents.
-fn usd(amount: f64) -> String {
+pub(super) fn usd(amount: f64) -> String {
     if amount > 0.0 && amount < 0.1 { format!("${amount:.4}") } else { format!("${amount:.2}") }
 }
 

@@ -17,6 +17,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Look",
         &[
+            "today",
             "ui",
             "timeline",
             "project",

@@ -14,14 +14,17 @@ use std::process::ExitCode;
 use baton_conversation::record::{Position, Timestamp};
 use baton_events::replay::{Options, Until};
 use baton_events::session::Policy;
-use baton_protocol::answer::{HistoryEvent, Replay, Replayed};
-use baton_protocol::{ReplayParams, method};
+use baton_protocol::answer::{HistoryEvent, Message, Messages, Replay, Replayed};
+use baton_protocol::{MessagesParams, ReplayParams, code, method};
 
 use super::Error;
 use crate::atomic_file;
 use crate::environment::Environment;
 use crate::print::{self, Output};
 use crate::replay::{self, Comparison, Verdict};
+
+/// Text of conversations in a file for a browser, in bytes; it may end one session later.
+const TEXT_BYTES: usize = 64 * 1024 * 1024;
 
 const HELP: &str = "\
 Runs the output of `baton log export` through the same rules as the daemon, without a daemon or a home. For each event \
@@ -51,6 +54,7 @@ Examples:
   baton replay --at 120                                the sessions as of position 120 of this home's log
   baton replay log.jsonl --at 120                      the same in a file
   baton replay log.jsonl --html log.html               a file for a browser, to look at or to send
+  baton replay log.jsonl --html log.html --with-text   with what was said; think before you send it
   baton log export | baton replay - --summary          only the result
   baton replay log.jsonl > expected.txt                save it, and
   baton replay log.jsonl --against expected.txt        check that the result is still the same";
@@ -79,9 +83,12 @@ pub(super) struct Args {
     /// Compare with earlier output, and show the first difference
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     against: Option<PathBuf>,
-    /// Write one file that a browser shows, offline: a slider over the events, without stored data or conversations
+    /// Write one file that a browser shows, offline: a slider over the events, without stored data
     #[arg(long, value_name = "OUT", requires = "file", conflicts_with_all = ["at", "step", "summary", "against", "json"])]
     html: Option<PathBuf>,
+    /// With --html: also what was said in the sessions, as far as this home has it, with secrets hidden
+    #[arg(long, requires = "html")]
+    with_text: bool,
     /// Replace an existing file
     #[arg(long, requires = "html")]
     force: bool,
@@ -124,7 +131,7 @@ pub(super) fn file(args: &Args) -> Result<ExitCode, Error> {
         return compare(source, options, expected);
     }
     if let Some(out) = &args.html {
-        let replayed = page(source, options, out, args.force)?;
+        let replayed = page(source, options, out, args)?;
         return verdict(path, &replayed);
     }
     let output = Output::new();
@@ -180,9 +187,9 @@ fn json(value: &impl serde::Serialize) -> String {
 }
 
 /// Writes a file for a browser.
-fn page(source: Box<dyn Read + Send>, options: Options, out: &Path, force: bool) -> Result<Replayed, Error> {
+fn page(source: Box<dyn Read + Send>, options: Options, out: &Path, args: &Args) -> Result<Replayed, Error> {
     let failed = |reason: String| Error::File { path: out.display().to_string(), reason };
-    if !force && out.symlink_metadata().is_ok() {
+    if !args.force && out.symlink_metadata().is_ok() {
         return Err(failed("it exists; `--force` replaces it".to_owned()));
     }
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -191,6 +198,9 @@ fn page(source: Box<dyn Read + Send>, options: Options, out: &Path, force: bool)
         page.add(happened);
         ControlFlow::Continue(())
     });
+    if args.with_text {
+        add_texts(&mut page)?;
+    }
     let written = atomic_file::create_in(folder).and_then(|mut unfinished| {
         let mut buffered = BufWriter::new(&mut unfinished);
         page.write(&replayed, &mut buffered)?;
@@ -202,6 +212,42 @@ fn page(source: Box<dyn Read + Send>, options: Options, out: &Path, force: bool)
     written.map_err(|error| failed(error.to_string()))?;
     print::note(&format!("Written to {}; open it in a browser.", print::plain(&out.display().to_string())));
     Ok(replayed)
+}
+
+/// Adds what was said in the sessions, from this home. Says how many conversations are not in it.
+fn add_texts(page: &mut replay::Page) -> Result<(), Error> {
+    let environment = Environment::read()?;
+    let (mut bytes, mut without, mut too_many) = (0, 0_u64, 0_u64);
+    for session in page.sessions().map(str::to_owned).collect::<Vec<_>>() {
+        if bytes > TEXT_BYTES {
+            too_many += 1;
+            continue;
+        }
+        match said(&environment, &session) {
+            Ok(said) if said.is_empty() => without += 1,
+            Ok(said) => bytes += page.add_text(&session, &said),
+            Err(Error::Refused(failure)) if failure.code == code::NOT_FOUND => without += 1,
+            Err(error) => return Err(error),
+        }
+    }
+    for (count, why) in [(without, "is not in this home"), (too_many, "is left out: the file would be too large")] {
+        if count > 0 {
+            page.note(format!("What was said in {} {why}.", print::counted(count, "session")));
+        }
+    }
+    Ok(())
+}
+
+/// The messages of a session.
+fn said(environment: &Environment, session: &str) -> Result<Vec<Message>, Error> {
+    let (mut said, mut from) = (Vec::new(), Some(0));
+    while let Some(line) = from {
+        let params = MessagesParams { session: session.to_owned(), from: line, ..MessagesParams::default() };
+        let part: Messages = super::ask(environment, |client| Ok(client.call(method::MESSAGES, &params, |_| {})?))?;
+        said.extend(part.messages);
+        from = part.next.filter(|next| *next > line);
+    }
+    Ok(said)
 }
 
 /// Turns a contradiction in the file into an error.

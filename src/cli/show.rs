@@ -25,7 +25,7 @@ episode. With --messages: what was said, message by message, each call with its 
 back is marked as given up. With --line: the place that a search has found, even if the transcript is gone.
 
 JSON: the fields of `baton sessions --json`, \"episode\", \
-\"usage\":{\"models\",\"total\",\"cost_usd\",\"copied\",\"subagents\"}, \"relations\":[{\"name\",\"session_id\"}]. \
+\"usage\":{\"models\",\"total\",\"cost_usd\",\"course\",\"copied\",\"subagents\"}, \"relations\":[{\"name\",\"session_id\"}]. \
 With --messages: {\"session_id\",\"episode_uuid\",\"total\",\"messages\":[{\"role\",\"line\", \
 \"at\",\"message_id\",\"abandoned\",\"sidechain\",\"parts\":[{\"kind\",\"line\",\"text\",\"tool\"}]}],\"next\"}; pass \
 `next` as --from to continue, until it is null. With --line also \"focus\": the index of that message.

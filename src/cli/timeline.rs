@@ -96,7 +96,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(output: &Output, session: &TimelineSession, with_agent: bool) {
+pub(super) fn show(output: &Output, session: &TimelineSession, with_agent: bool) {
     let ended = session.ended_at.as_deref().map(zone::minute).unwrap_or_default();
     let ended = ended.get(11..).unwrap_or("     ");
     let id = output.id(&session.session_id);

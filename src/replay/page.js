@@ -1,7 +1,8 @@
 "use strict";
-const { events } = JSON.parse(document.getElementById("data").textContent);
+const { events, texts } = JSON.parse(document.getElementById("data").textContent);
 const slider = document.getElementById("at");
 const ROWS = 200;
+const SAID = 20;
 // Events by session, to find those beside.
 const streams = new Map();
 events.forEach((event, index) => {
@@ -46,6 +47,10 @@ function draw() {
   }
   for (const owed of event.owed ?? []) told.push(part("p", `Next: ${owed.what} ${owed.at ?? "now"}, ${owed.why}`));
   document.getElementById("event").replaceChildren(...told);
+  // What was said in its session until then, the last of it.
+  const said = (texts[event.stream] ?? []).filter((message) => !message.at || message.at <= event.at);
+  document.getElementById("said").replaceChildren(...(said.length ? [part("h2", `Said until then, the last of ${said.length} messages`)] : []),
+    ...said.slice(-SAID).map((message) => part("article", null, part("h3", `${message.role}, line ${message.line}`), part("pre", message.text))));
   // The last event of each session up to here.
   const states = new Map();
   for (let index = at; index >= 0; index -= 1) {

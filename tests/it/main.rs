@@ -88,6 +88,7 @@ mod sync;
 mod terminal;
 mod time;
 mod titles;
+mod today;
 mod torn;
 mod tour;
 mod tracking;

@@ -18,6 +18,7 @@ pub(crate) const SCRIPT_PATH: &str = "/page.js";
 
 /// The pages in the navigation: path and name.
 const PAGES: &[(&str, &str)] = &[
+    ("/", "Today"),
     ("/sessions", "Sessions"),
     ("/projects", "Projects"),
     ("/graph", "Graph"),
@@ -117,16 +118,21 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 impl Clock {
     /// A time given in RFC 3339, in the person's zone: `10:05` today, `yesterday 10:05`, else with its day.
     pub(crate) fn at(self, at: Option<&str>) -> Markup {
-        let Some((text, time)) = at.and_then(|text| Some((text, Timestamp::parse(text)?))) else { return html! {} };
+        let Some(text) = at.filter(|text| Timestamp::parse(text).is_some()) else { return html! {} };
+        html! { time datetime=(text) title=(text) { (self.text(text)) } }
+    }
+
+    /// A time as [`Clock::at`] shows it; empty if it is none.
+    pub(crate) fn text(self, at: &str) -> String {
+        let Some(time) = Timestamp::parse(at) else { return String::new() };
         let (day, clock) = self.wall(time);
-        let shown = if day == self.wall(self.now).0 {
+        if day == self.wall(self.now).0 {
             clock
         } else if day == self.wall(self.now.plus_ms(-DAY_MS)).0 {
             format!("yesterday {clock}")
         } else {
             format!("{day} {clock}")
-        };
-        html! { time datetime=(text) title=(text) { (shown) } }
+        }
     }
 
     /// The day of a time on the person's clock.

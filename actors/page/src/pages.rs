@@ -9,13 +9,14 @@ mod projects;
 mod replay;
 mod session;
 mod sessions;
+mod today;
 mod workflows;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::http::header;
-use axum::response::{IntoResponse, Redirect};
+use axum::response::IntoResponse;
 use axum::routing::get;
 use baton_conversation::printable::plain;
 use baton_protocol::Agent;
@@ -32,7 +33,7 @@ pub(crate) fn router(site: Arc<Site>) -> Router {
         get(move || async move { ([(header::CONTENT_TYPE, kind)], text).into_response() })
     };
     Router::new()
-        .route("/", get(async || Redirect::to("/sessions")))
+        .route("/", get(today::page))
         .route("/sessions", get(sessions::page))
         .route("/session/{id}", get(session::page))
         .route("/session/{id}/window", get(session::window))

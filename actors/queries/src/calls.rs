@@ -43,6 +43,7 @@ mod show;
 mod status;
 mod sync;
 mod timeline;
+mod today;
 mod tool;
 mod track;
 mod tracking;
@@ -59,7 +60,7 @@ use std::pin::pin;
 use std::task::Poll;
 
 use baton_conversation::record::{CommandId, Timestamp};
-use baton_protocol::{Failure, TrackingParams, TrackingStatusParams, Zone, code, method};
+use baton_protocol::{Failure, MessagesParams, TrackingParams, TrackingStatusParams, Zone, code, method};
 use serde_json::value::RawValue;
 
 pub use daemon_parts::DaemonParts;
@@ -67,6 +68,7 @@ pub use presence::presence;
 pub use replay::Folded;
 
 use super::client::{ClientRef, QueryError, failure, params};
+use crate::lazy;
 
 pub(super) fn internal(what: &str, error: impl std::fmt::Display) -> Failure {
     failure(code::INTERNAL, format!("{what}: {error}"))
@@ -153,7 +155,13 @@ async fn dispatch(
         }
         method::SHORT_IDS => result(&short_ids::short_ids(params(raw)?, &parts.catalog.table.now())),
         method::SHOW => result(&show::show(&params(raw)?, parts.resolver(), parts.rows(), &parts.indexer).await?),
-        method::MESSAGES => result(&messages::messages(&params(raw)?, parts.resolver()).await?),
+        method::MESSAGES => {
+            let asked: MessagesParams = params(raw)?;
+            if asked.fresh {
+                parts.memory().searcher(client, lazy::Request { project: None, all: false, asking: None }).await?;
+            }
+            result(&messages::messages(&asked, parts.resolver()).await?)
+        }
         method::PASSAGE => result(&passage::passage(params(raw)?, parts.resolver()).await?),
         method::EXPLAIN => result(&parts.explain().answer(&params(raw)?, parts.resolver()).await?),
         method::REPLAY => result(&parts.replay().answer(params(raw)?, parts.resolver()).await?),
@@ -194,6 +202,7 @@ async fn dispatch(
         method::PROJECTS => {
             result(&projects::projects(params(raw)?, parts.memory(), &parts.conversations, client).await?)
         }
+        method::TODAY => result(&today::today(params(raw)?, parts.agent_usage(), &parts.enricher, client).await?),
         method::PROJECT => result(&project::project(params(raw)?, parts.memory(), &parts.conversations, client).await?),
         method::GRAPH => {
             result(&graph_around::graph(params(raw)?, parts.memory(), &parts.conversations, client).await?)

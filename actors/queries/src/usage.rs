@@ -6,7 +6,7 @@ use baton_conversation::usage;
 use baton_conversation::usage::Requests;
 use baton_events::prices::Prices;
 use baton_events::projection::table::SessionTable;
-use baton_protocol::answer::{ModelUsage, SubagentUsage, Tokens, Usage};
+use baton_protocol::answer::{ModelUsage, SubagentUsage, Tokens, Usage, UsagePart};
 use baton_redaction::redact;
 
 use super::conversation_summary::CHILDREN_MAX;
@@ -15,6 +15,8 @@ use baton_views::conversation::Conversations;
 
 /// Most older sessions whose requests are compared with those of a fork, the nearest first.
 const ELDERS_MAX: usize = 8;
+/// Most parts of a session's course.
+const COURSE: usize = 24;
 /// Most models that are named as unpriced.
 pub(super) const UNPRICED_MAX: usize = 16;
 
@@ -70,6 +72,11 @@ pub(super) fn session_usage(
     Usage {
         cost_usd: total.cost_usd,
         total,
+        course: own
+            .in_parts(COURSE)
+            .into_iter()
+            .map(|(at, models)| UsagePart { at: at.to_string(), tokens: sum(&models, prices) })
+            .collect(),
         copied: sum(&own.shared_with(&elders).by_model(), prices),
         models: models.iter().map(|model| priced_usage(model, prices)).collect(),
         subagents,

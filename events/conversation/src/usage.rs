@@ -180,13 +180,27 @@ impl Requests {
 
     /// Sums by model, ordered by name.
     pub fn by_model(&self) -> Vec<ModelUsage> {
-        let mut models: BTreeMap<&str, ModelUsage> = BTreeMap::new();
-        for request in self.known.values() {
-            let model = request.usage.model.as_str();
-            models.entry(model).or_insert_with(|| ModelUsage::named(model)).note(&request.usage);
-        }
-        models.into_values().collect()
+        by_model(self.known.values())
     }
+
+    /// The requests with a time, in order of time, in at most `most` parts of the same size: when each begins, and its
+    /// sums by model.
+    pub fn in_parts(&self, most: usize) -> Vec<(Timestamp, Vec<ModelUsage>)> {
+        let timed = self.known.values().filter_map(|request| Some((request.at?, request)));
+        let mut timed: Vec<(Timestamp, &Request)> = timed.collect();
+        timed.sort_by_key(|(at, _)| *at);
+        let parts = timed.chunks(timed.len().div_ceil(most.max(1)).max(1));
+        parts.map(|part| (part[0].0, by_model(part.iter().map(|(_, request)| *request)))).collect()
+    }
+}
+
+fn by_model<'a>(requests: impl Iterator<Item = &'a Request>) -> Vec<ModelUsage> {
+    let mut models: BTreeMap<&str, ModelUsage> = BTreeMap::new();
+    for request in requests {
+        let model = request.usage.model.as_str();
+        models.entry(model).or_insert_with(|| ModelUsage::named(model)).note(&request.usage);
+    }
+    models.into_values().collect()
 }
 
 /// Caps counts that no request can have.
@@ -308,6 +322,28 @@ mod tests {
         family.join(fork);
         family.join(base);
         assert_eq!(described(&family), "opus:3x60");
+    }
+
+    #[test]
+    fn the_course_of_a_conversation_has_parts_of_the_same_size() {
+        let mut items =
+            ["m1 r1 opus 10", "m4 r4 haiku 40", "m2 r2 opus 20", "m3 r3 opus 30", "m5 r5 opus 50"].map(item);
+        for (index, at) in [1, 4, 2, 3].into_iter().enumerate() {
+            items[index].at = Some(Timestamp(at));
+        }
+        let requests = Requests::from_items(&items);
+        for (most, expected) in [
+            (0, &[(1, 100)][..]),
+            (1, &[(1, 100)]),
+            (2, &[(1, 30), (3, 70)]),
+            (3, &[(1, 30), (3, 70)]),
+            (9, &[(1, 10), (2, 20), (3, 30), (4, 40)]),
+        ] {
+            let parts = requests.in_parts(most);
+            let sums = parts.iter().map(|(at, models)| (at.0, models.iter().map(|model| model.output).sum::<u64>()));
+            assert_eq!(sums.collect::<Vec<_>>(), expected, "{most}");
+        }
+        assert_eq!(Requests::default().in_parts(3), []);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod recall;
 mod replay;
 mod search;
 mod status;
+mod today;
 mod tracking;
 mod upkeep;
 mod usage;
@@ -60,11 +61,12 @@ pub use recall::{BriefFreshness, Day, NearSession, Recall, RecallEntry, Timeline
 pub use replay::Replay;
 pub use search::{Hit, Search};
 pub use status::{Format, Log, Memory, Progress, Root, Status, UnknownRecords};
+pub use today::{ProjectOpen, Spent, Today};
 pub use tracking::{Sync, Track, TrackedSession, Tracking, Unindexed, UnindexedRow};
 pub use upkeep::{
     Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Redacting, Repair, Storage, Verify,
 };
-pub use usage::{ModelUsage, SubagentUsage, Tokens, Usage};
+pub use usage::{ModelUsage, SubagentUsage, Tokens, Usage, UsagePart};
 pub use vault::{
     Vault, VaultCompact, VaultCompacted, VaultFailure, VaultFinding, VaultRead, VaultSync, VaultUpdated, VaultVerify,
 };

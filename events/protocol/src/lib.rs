@@ -46,7 +46,7 @@ pub use log::{LogReadParams, VerifyParams};
 pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEntitiesParams, UuidParams};
 pub use named::{is_zero, parse_text};
 pub use page::PageParams;
-pub use project::{GraphParams, ProjectParams, ProjectsParams};
+pub use project::{GraphParams, ProjectParams, ProjectsParams, TodayParams};
 pub use recall::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, TimelineParams};
 pub use replay::ReplayParams;
 pub use search::SearchParams;

@@ -114,6 +114,8 @@ methods! {
     BLAME = "blame";
     /// Returns recurring sequences, failures and retry loops.
     PATTERNS = "patterns";
+    /// Returns what runs, what was finished today, what is open and what was spent.
+    TODAY = "today";
     /// Lists projects, that with the latest activity first.
     PROJECTS = "projects";
     /// Returns sessions, decisions, open work, files and checks of a project.

@@ -1,8 +1,23 @@
-//! Arguments of the calls about projects and about what is around a thing.
+//! Arguments of the calls about a day, projects and what is around a thing.
 
 use serde::{Deserialize, Serialize};
 
 use super::Caller;
+
+/// Arguments of `today`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TodayParams {
+    /// Only this project: a directory, or a name that fits one. Absent for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Most entries of each list; 0 for the usual number.
+    pub limit: u32,
+    /// True to wait until all history is read.
+    pub wait: bool,
+    /// The caller.
+    pub caller: Caller,
+}
 
 /// Arguments of `project`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

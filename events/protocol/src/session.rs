@@ -30,6 +30,9 @@ pub struct MessagesParams {
     /// With `around`: messages on either side; at most 50.
     #[serde(default)]
     pub context: u32,
+    /// True to index what is new first, as a search does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fresh: bool,
 }
 
 /// Arguments of `get_passage`.

@@ -17,6 +17,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         limit: args.limit,
         around: args.line,
         context: args.context,
+        ..MessagesParams::default()
     };
     let result = super::super::ask(environment, |client| client.call_raw(method::MESSAGES, &params, |_| {}))?;
     let output = Output::new();

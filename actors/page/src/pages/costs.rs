@@ -100,7 +100,7 @@ fn of_agents(by: &str, agents: &AgentCosts) -> Markup {
 }
 
 /// What tokens cost at list prices, with a mark if it is more than that.
-fn list_price(cost: &AgentCost) -> String {
+pub(crate) fn list_price(cost: &AgentCost) -> String {
     let more = if cost.is_partial() { "+" } else { "" };
     cost.tokens.cost_usd.map_or_else(|| "not known".to_owned(), |amount| usd(amount) + more)
 }

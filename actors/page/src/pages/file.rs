@@ -26,6 +26,9 @@ pub(crate) struct Asked {
 }
 
 pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
+    if asked.path.trim().is_empty() {
+        return Ok(layout::page("/projects", "File", &html! { h1 { "File" } (form(&asked)) }));
+    }
     let params = BlameParams {
         path: asked.path.clone(),
         project: optional(&asked.project),
@@ -35,6 +38,19 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
     };
     let blame: Blame = site.ask(method::BLAME, &params).await?;
     Ok(layout::page("/projects", &blame.path, &body(&blame, site.clock())))
+}
+
+/// Asks for a file.
+fn form(asked: &Asked) -> Markup {
+    html! {
+        form.filters {
+            label for="path" { "Path, or the end of one" }
+            input #path name="path" required placeholder="src/main.rs";
+            label for="project" { "Project" }
+            input #project name="project" value=(asked.project);
+            button { "Show" }
+        }
+    }
 }
 
 /// The graph around the file.

@@ -6,7 +6,7 @@ use axum::extract::{Path, Query, State};
 use axum::response::Html;
 use baton_conversation::printable::plain;
 use baton_conversation::record::Timestamp;
-use baton_protocol::answer::{Episode, Explain, Line, Messages, Relation, Show, Usage};
+use baton_protocol::answer::{Episode, Explain, Line, Messages, Relation, Show, Usage, UsagePart};
 use baton_protocol::{ExplainParams, MessagesParams, ShowParams, method};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::ask::Failed;
 use crate::conversation::{self, Ends};
 use crate::layout::{self, Clock, address, counted, duration, number, usd};
-use crate::picture::{self, Mark};
+use crate::picture::{self, Bar, Mark};
 use crate::site::Site;
 
 /// Messages of a window.
@@ -35,8 +35,8 @@ pub(crate) struct Asked {
     before: Option<u64>,
 }
 
-async fn messages(site: &Site, session: &str, asked: &Asked) -> Result<Messages, Failed> {
-    let params = MessagesParams { session: session.to_owned(), ..MessagesParams::default() };
+async fn messages(site: &Site, session: &str, asked: &Asked, fresh: bool) -> Result<Messages, Failed> {
+    let params = MessagesParams { session: session.to_owned(), fresh, ..MessagesParams::default() };
     let params = match (asked.line, asked.before) {
         (Some(line), _) => MessagesParams { around: Some(line), context: AROUND, ..params },
         (None, Some(line)) => MessagesParams { around: Some(line), context: WINDOW, ..params },
@@ -50,13 +50,16 @@ async fn messages(site: &Site, session: &str, asked: &Asked) -> Result<Messages,
     Ok(messages)
 }
 
-/// A window of the conversation alone, for the script.
+/// A window of the conversation alone, for the script. What follows the last message is looked for on disk.
 pub(crate) async fn window(
     State(site): State<Arc<Site>>,
     Path(session): Path<String>,
     Query(asked): Query<Asked>,
 ) -> Result<Html<String>, Failed> {
-    let messages = messages(&site, &session, &asked).await?;
+    let mut messages = messages(&site, &session, &asked, false).await?;
+    if messages.messages.is_empty() && asked.from.is_some() {
+        messages = self::messages(&site, &session, &asked, true).await?;
+    }
     // Without a link on the near side: the other windows are there already.
     let ends = if asked.before.is_some() { Ends::Earlier } else { Ends::Later };
     let drawn = conversation::window(&messages, None, ends, site.clock());
@@ -73,7 +76,7 @@ pub(crate) async fn page(
     let (show, explain, messages) = tokio::join!(
         site.ask::<Show>(method::SHOW, &show),
         site.ask::<Explain>(method::EXPLAIN, &explain),
-        messages(&site, &session, &asked),
+        messages(&site, &session, &asked, false),
     );
     let (show, explain, messages, clock) = (show?, explain?, messages?, site.clock());
     let title = show.episode.as_ref().map_or("", |episode| episode.title.as_str());
@@ -141,7 +144,7 @@ fn episode(show: &Show, clock: Clock) -> Markup {
                 " " a.faint href=(place(id, file.line)) { "line " (file.line) }
             } } }
         }
-        @if let Some(usage) = &show.usage { (costs(usage)) }
+        @if let Some(usage) = &show.usage { (costs(usage, clock)) }
         (relations(&show.relations))
         (exchanges(id, episode, clock))
         p { a href=(address("/graph", &[("about", id)])) { "What is known around this session" } }
@@ -203,12 +206,13 @@ fn place(id: &str, line: u64) -> String {
     address(&format!("/session/{id}"), &[("line", &line.to_string())])
 }
 
-fn costs(usage: &Usage) -> Markup {
+fn costs(usage: &Usage, clock: Clock) -> Markup {
     if usage.models.is_empty() {
         return html! {};
     }
     html! {
         h2 { "Tokens and cost" }
+        (course(&usage.course, clock))
         div.scroll { table {
             thead { tr { th { "Model" } th.n { "Input" } th.n { "From cache" } th.n { "Output" } th.n { "Cost" } } }
             tbody { @for model in usage.models.iter().chain(&usage.subagents.models) { tr {
@@ -220,6 +224,44 @@ fn costs(usage: &Usage) -> Markup {
             } } }
         } }
         p.faint { (plain(&usage.note)) "." }
+    }
+}
+
+/// Cost over the session's course, or tokens if no price is known, as a picture and a table.
+fn course(parts: &[UsagePart], clock: Clock) -> Markup {
+    if parts.len() < 2 {
+        return html! {};
+    }
+    let tokens = |part: &UsagePart| {
+        let tokens = &part.tokens;
+        tokens.input_tokens + tokens.cache_read_input_tokens + tokens.cache_creation_input_tokens + tokens.output_tokens
+    };
+    let is_priced = parts.iter().any(|part| part.tokens.cost_usd.is_some_and(|cost| cost > 0.0));
+    let bar = |part: &UsagePart| {
+        let (value, shown) = match (is_priced, part.tokens.cost_usd.unwrap_or_default()) {
+            (true, cost) => (cost, usd(cost)),
+            (false, _) => (tokens(part) as f64, counted(tokens(part), "token")),
+        };
+        Bar { label: clock.text(&part.at), value, shown }
+    };
+    let bars: Vec<Bar> = parts.iter().map(bar).collect();
+    let so_far = parts.iter().scan(0.0, |sum, part| {
+        *sum += part.tokens.cost_usd.unwrap_or_default();
+        Some(*sum)
+    });
+    html! {
+        (picture::bars(if is_priced { "Cost over the session's course" } else { "Tokens over the session's course" }, &bars))
+        details { summary { "Its course, in " (counted(parts.len() as u64, "part")) }
+            div.scroll { table {
+                thead { tr { th { "From" } th.n { "Requests" } th.n { "Tokens" } th.n { "Cost" } th.n { "Cost so far" } } }
+                tbody { @for (part, so_far) in parts.iter().zip(so_far) { tr {
+                    td { (clock.at(Some(&part.at))) }
+                    td.n { (number(part.tokens.messages)) }
+                    td.n { (number(tokens(part))) }
+                    td.n { @if let Some(cost) = part.tokens.cost_usd { (usd(cost)) } @else { "–" } }
+                    td.n { @if is_priced { (usd(so_far)) } @else { "–" } }
+                } } }
+            } } }
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use baton_conversation::record::SessionId;
+use baton_episode::digest::{Episode, Pointed};
 use baton_events::projection::table::Row;
 use baton_graph::Relation;
 use baton_outcomes as outcomes;
@@ -84,12 +85,7 @@ fn with_sessions(
     for (id, row) in all.iter().take(SESSIONS) {
         let episode = timeline::episode_of(conversations, &source.settings.filtering, id, row);
         if let Some(episode) = &episode {
-            open.extend(episode.unresolved.iter().chain(&episode.next_steps).map(|said| Quote {
-                text: timeline::marked(episode, said.line, &said.text),
-                session_id: id.to_string(),
-                line: said.line,
-                at: said.at.or(Some(row.state.last_activity())).map(|at| at.to_string()),
-            }));
+            open.extend(open_work(id, row, episode));
         }
         sessions.push(timeline::in_a_line(id, row, episode.as_ref()));
     }
@@ -106,6 +102,17 @@ fn with_sessions(
         more_open,
         ..project
     }
+}
+
+/// What a session has left open.
+pub(super) fn open_work(id: &SessionId, row: &Row, episode: &Episode) -> Vec<Quote> {
+    let quote = |said: &Pointed| Quote {
+        text: timeline::marked(episode, said.line, &said.text),
+        session_id: id.to_string(),
+        line: said.line,
+        at: said.at.or(Some(row.state.last_activity())).map(|at| at.to_string()),
+    };
+    episode.unresolved.iter().chain(&episode.next_steps).map(quote).collect()
 }
 
 /// Adds the decisions that hold, and those that were replaced, as the facts of the graph have them: a later session may

@@ -14,6 +14,9 @@ pub struct Usage {
     pub total: Tokens,
     /// The cost of models with known prices; `null` if no price is known.
     pub cost_usd: Option<f64>,
+    /// Its course: requests with a time, in at most 24 parts of about the same number. Without subagents'.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub course: Vec<UsagePart>,
     /// The part of the total copied from the session that it is a fork of, which counts it already.
     pub copied: Tokens,
     /// The usage of its subagents, not included above.
@@ -23,6 +26,17 @@ pub struct Usage {
     pub unpriced_models: Vec<String>,
     /// What the figures are, and what they leave out.
     pub note: String,
+}
+
+/// Some requests, one after another.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UsagePart {
+    /// Time of the first one, RFC 3339 UTC.
+    pub at: String,
+    /// Their usage.
+    #[serde(flatten)]
+    pub tokens: Tokens,
 }
 
 /// Tokens and their cost.

@@ -27,6 +27,7 @@ pub(crate) fn addresses(world: &World) -> Vec<String> {
     assert!(!sessions.is_empty(), "no sessions in {EXAMPLES}");
     let sessions = sessions.iter().map(|session| format!("/session/{}", text(&session["session_id"])));
     let pages = [
+        "/",
         "/sessions",
         "/sessions?q=refresh+token",
         "/sessions?q=nothing-has-this-word",
@@ -35,6 +36,12 @@ pub(crate) fn addresses(world: &World) -> Vec<String> {
         "/health",
         "/replay",
         "/replay?at=3",
+        "/projects",
+        "/project?name=harbor-ui",
+        "/graph",
+        "/graph?about=tokens",
+        "/file?path=src/auth.rs",
+        "/file",
     ];
     pages.map(str::to_owned).into_iter().chain(sessions).collect()
 }

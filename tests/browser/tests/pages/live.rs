@@ -16,8 +16,6 @@ fn a_page_shows_what_is_written_meanwhile() {
         browser.run("window.same = true").await;
         browser.until("the event stream", "source !== null && source.readyState === 1").await;
         transcript.prompt("and the lighthouses?").reply("Only one lighthouse is left.");
-        // An open session is indexed when something asks; this stands for it.
-        world.search("lighthouse");
         let grown =
             "document.querySelector('#conversation ~ *') && document.body.innerText.includes('Only one lighthouse')";
         browser.until("the reply", &format!("Boolean({grown})")).await;

@@ -46,6 +46,8 @@ fn a_file_shows_the_log_offline() {
     world.ok(&["replay", export, "--html", page, "--force"]);
     let written = std::fs::read_to_string(page).unwrap();
     assert!(!written.contains("walrus") && !written.contains("Done."), "no conversation is in it");
+    let with_text = world.path("said.html");
+    world.ok(&["replay", export, "--html", with_text.to_str().unwrap(), "--with-text"]);
     world.stop();
     with_browser(&world, async |browser| {
         browser.client.goto(&format!("file://{page}")).await.unwrap();
@@ -60,6 +62,10 @@ fn a_file_shows_the_log_offline() {
         browser.click("#change").await;
         let fits = "const [a, b] = [events[4], events[at]]; return a.stream === b.stream && b.before !== b.after";
         assert_eq!(browser.run(fits).await, json!(true));
+        assert_eq!(browser.problems().await, [""; 0], "nothing was refused or failed");
+        browser.client.goto(&format!("file://{}", with_text.display())).await.unwrap();
+        let said = "events.length > 10 && document.getElementById('said').innerText.includes('walrus')";
+        browser.until("what was said", said).await;
         assert_eq!(browser.problems().await, [""; 0], "nothing was refused or failed");
     });
 }

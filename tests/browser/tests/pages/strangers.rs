@@ -34,7 +34,7 @@ fn an_address_opens_the_pages_once() {
         refused("with a wrong token").await;
         browser.enter(&address).await;
         let shown = browser.client.current_url().await.unwrap();
-        assert!(shown.query().is_none() && shown.path() == "/sessions", "the token is gone from {shown}");
+        assert!(shown.query().is_none() && shown.path() == "/", "the token is gone from {shown}");
         browser.open("/sessions").await;
         assert!(browser.text().await.contains(WORD));
         browser.client.delete_all_cookies().await.unwrap();

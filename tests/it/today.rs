@@ -1,0 +1,89 @@
+//! What runs, what was finished today, what is open and what was spent.
+
+use serde_json::{Value, json};
+
+use crate::page::Address;
+use crate::transcript::now;
+use crate::world::{World, id, list, text};
+
+const HOUR_MS: i64 = 60 * 60 * 1_000;
+
+/// A world in whose zone it is about noon.
+fn at_noon() -> World {
+    let mut world = World::new();
+    let hour = now().0.div_euclid(HOUR_MS).rem_euclid(24);
+    // POSIX counts west of Greenwich.
+    world.set("TZ", &format!("XXX{}", hour - 12));
+    world
+}
+
+fn ids(sessions: &Value) -> Vec<String> {
+    list(sessions).iter().map(|session| text(&session["session_id"])).collect()
+}
+
+/// Appends a reply of a model with a known price: 0.0125 dollars.
+fn spend(transcript: &mut crate::transcript::Transcript, message: &str) {
+    let mut record = transcript.reply_record("Indeed.");
+    record["message"]["id"] = message.into();
+    record["message"]["model"] = "claude-opus-4-6".into();
+    record["message"]["usage"] = json!({"input_tokens": 2_000, "output_tokens": 100});
+    record["requestId"] = message.into();
+    record["version"] = "2.1.120".into();
+    transcript.append(&record);
+}
+
+#[test]
+fn a_day_has_what_runs_what_was_finished_what_is_open_and_what_was_spent() {
+    let world = at_noon();
+    let minutes = |count: i64| now().plus_ms(-count * 60 * 1_000);
+    let mut before = world.transcript("shop", &id(1)).in_directory("/srv/shop").at(minutes(2 * 24 * 60));
+    before.prompt("count the okapi").reply("Left to do: feed the older okapi.");
+    spend(&mut before, "m1");
+    world.close(&id(1));
+    let mut done = world.transcript("shop", &id(2)).in_directory("/srv/shop").at(minutes(90));
+    done.prompt("build the aviary").reply("The aviary stands. Left to do: paint the aviary's door.");
+    spend(&mut done, "m2");
+    world.close(&id(2));
+    world.transcript("harbor", &id(3)).in_directory("/srv/harbor").at(minutes(3)).prompt("dredge the harbor");
+    world.transcript("harbor", &id(4)).in_directory("/srv/harbor").at(minutes(30 * 24 * 60)).prompt("long ago");
+    world.close(&id(4));
+    world.search("okapi");
+
+    let told = world.json(&["today"]);
+    assert_eq!(ids(&told["running"]), [id(3)], "{told}");
+    assert_eq!(ids(&told["finished"]), [id(2)], "{told}");
+    assert_eq!(told["finished"][0]["title"], "Build the aviary", "{told}");
+    let open = list(&told["open"]);
+    assert_eq!(open.len(), 1, "of the latest session of each project: {told}");
+    assert_eq!(open[0]["project"], "/srv/shop");
+    let items = list(&open[0]["items"]);
+    assert!(items.iter().all(|item| item["session_id"] == json!(id(2))), "{told}");
+    assert!(items.iter().any(|item| text(&item["text"]).contains("aviary's door")), "{told}");
+    let spent = &told["spent"];
+    assert_eq!((&spent["today"]["cost_usd"], &spent["today"]["messages"]), (&json!(0.0125), &json!(1)), "{told}");
+    assert_eq!((&spent["week"]["cost_usd"], &spent["week"]["messages"]), (&json!(0.025), &json!(2)), "{told}");
+
+    let human = world.ok(&["today"]).out;
+    for expected in ["Not ended", "Dredge the harbor", "Build the aviary", "aviary's door", "$0.0125", "2 requests"] {
+        assert!(human.contains(expected), "{expected} in {human}");
+    }
+    let of_harbor = world.json(&["today", "--project", "/srv/harbor"]);
+    assert_eq!((ids(&of_harbor["running"]), ids(&of_harbor["finished"])), (vec![id(3)], vec![]), "{of_harbor}");
+    assert_eq!(of_harbor["spent"]["week"]["messages"], 0, "{of_harbor}");
+    assert_eq!(world.run(&["today", "--project", "/nowhere"]).code, 1);
+
+    let address = Address::new(&world);
+    let page = address.get("/", &address.enter()).body;
+    for expected in ["Dredge the harbor", "Build the aviary", "aviary's door", "$0.0125"] {
+        assert!(page.contains(expected), "{expected} in {page}");
+    }
+}
+
+#[test]
+fn an_empty_home_has_a_day_too() {
+    let world = World::new();
+    world.transcript("shop", &id(1)).metadata();
+    let told = world.json(&["today"]);
+    assert_eq!((ids(&told["running"]), ids(&told["finished"]), list(&told["open"]).len()), (vec![], vec![], 0));
+    assert_eq!(told["spent"]["week"]["cost_usd"], json!(0.0), "{told}");
+}
