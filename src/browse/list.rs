@@ -66,7 +66,7 @@ impl List {
 
     /// Takes the answer to the question `number`, unless it is an old one.
     pub(super) fn take(&mut self, number: u64, skip: u32, is_stored: bool, page: Page) {
-        if number != self.number || is_stored && self.is_fresh {
+        if number != self.number || skip == 0 && is_stored && self.is_fresh {
             return;
         }
         if skip > 0 {
@@ -177,6 +177,7 @@ mod tests {
         assert_eq!((list.wanted_page(1), list.count().as_str()), (None, "3+ sessions"));
         list.select(9);
         assert_eq!((list.wanted_page(1), list.wanted_page(1)), (Some(3), None));
+        list.take(1, 0, false, page(&["a", "b", "c"], true));
         list.take(1, 3, true, page(&["c", "d"], true));
         assert_eq!((list.entries.len(), list.wanted_page(9)), (4, Some(4)));
         list.take(1, 4, true, page(&["d"], true));

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{notes, own, ready, with_notes, worked};
 use crate::transcript::now;
-use crate::world::{World, id};
+use crate::world::{World, id, wait};
 
 /// Leaves hook signals in the spool: each session was cleared, and the next one began in its place.
 fn spool(world: &World, sessions: &[u32]) {
@@ -50,6 +50,7 @@ fn a_note_names_what_its_session_continues_until_that_is_forgotten() {
     }
     spool(&world, &[1, 2, 3]);
     world.ok(&["status"]);
+    assert!(wait(|| fs::read_dir(world.home().join("spool")).unwrap().next().is_none()), "what hooks left is recorded");
     world.close(&id(3));
     ready(&world, 3);
     let named = |world: &World| {
