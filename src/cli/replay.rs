@@ -19,6 +19,7 @@ use baton_protocol::{MessagesParams, ReplayParams, code, method};
 
 use super::Error;
 use crate::atomic_file;
+use crate::client;
 use crate::environment::Environment;
 use crate::print::{self, Output};
 use crate::replay::{self, Comparison, Verdict};
@@ -226,7 +227,7 @@ fn add_texts(page: &mut replay::Page) -> Result<(), Error> {
         match said(&environment, &session) {
             Ok(said) if said.is_empty() => without += 1,
             Ok(said) => bytes += page.add_text(&session, &said),
-            Err(Error::Refused(failure)) if failure.code == code::NOT_FOUND => without += 1,
+            Err(Error::Client(client::Error::Refused(failure))) if failure.code == code::NOT_FOUND => without += 1,
             Err(error) => return Err(error),
         }
     }
@@ -243,7 +244,7 @@ fn said(environment: &Environment, session: &str) -> Result<Vec<Message>, Error>
     let (mut said, mut from) = (Vec::new(), Some(0));
     while let Some(line) = from {
         let params = MessagesParams { session: session.to_owned(), from: line, ..MessagesParams::default() };
-        let part: Messages = super::ask(environment, |client| Ok(client.call(method::MESSAGES, &params, |_| {})?))?;
+        let part: Messages = super::ask(environment, |client| client.call(method::MESSAGES, &params, |_| {}))?;
         said.extend(part.messages);
         from = part.next.filter(|next| *next > line);
     }

@@ -13,7 +13,7 @@ fn at_noon() -> World {
     let mut world = World::new();
     let hour = now().0.div_euclid(HOUR_MS).rem_euclid(24);
     // POSIX counts west of Greenwich.
-    world.set("TZ", &format!("XXX{}", hour - 12));
+    world.set("TZ", format!("XXX{}", hour - 12));
     world
 }
 

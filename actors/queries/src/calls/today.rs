@@ -98,12 +98,11 @@ impl Day<'_> {
         let finished: Vec<_> = ended.into_iter().filter(|(_, row)| day_of(row) == self.today).collect();
         let mut projects = BTreeSet::new();
         // The first of a project is its latest.
-        let is_latest = |(_, row): &Session<'_>| {
-            let project = row.state.place.as_ref().map(|place| place.project.as_str());
+        let latest = all.iter().copied().filter(|(_, row)| {
+            let project = row.state.place.as_ref().map(|place| place.project.clone());
             day_of(row) > self.today - WEEK && project.is_some_and(|project| projects.insert(project))
-        };
-        let latest: Vec<_> = all.iter().copied().filter(is_latest).collect();
-        let mut open = latest.iter().filter_map(|session| self.open(*session));
+        });
+        let mut open = latest.filter_map(|session| self.open(session));
         let (running, more_running) = self.lines(&running);
         let (finished, more_finished) = self.lines(&finished);
         answer::Today {
