@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::page::Address;
-use crate::transcript::now;
+use crate::transcript::{Transcript, now};
 use crate::world::{World, id, list, text};
 
 const HOUR_MS: i64 = 60 * 60 * 1_000;
@@ -22,8 +22,8 @@ fn ids(sessions: &Value) -> Vec<String> {
 }
 
 /// Appends a reply of a model with a known price: 0.0125 dollars.
-fn spend(transcript: &mut crate::transcript::Transcript, message: &str) {
-    let mut record = transcript.reply_record("Indeed.");
+fn spend(transcript: &mut Transcript, message: &str, text: &str) {
+    let mut record = transcript.reply_record(text);
     record["message"]["id"] = message.into();
     record["message"]["model"] = "claude-opus-4-6".into();
     record["message"]["usage"] = json!({"input_tokens": 2_000, "output_tokens": 100});
@@ -37,12 +37,12 @@ fn a_day_has_what_runs_what_was_finished_what_is_open_and_what_was_spent() {
     let world = at_noon();
     let minutes = |count: i64| now().plus_ms(-count * 60 * 1_000);
     let mut before = world.transcript("shop", &id(1)).in_directory("/srv/shop").at(minutes(2 * 24 * 60));
-    before.prompt("count the okapi").reply("Left to do: feed the older okapi.");
-    spend(&mut before, "m1");
+    before.prompt("count the okapi");
+    spend(&mut before, "m1", "Left to do: feed the older okapi.");
     world.close(&id(1));
     let mut done = world.transcript("shop", &id(2)).in_directory("/srv/shop").at(minutes(90));
-    done.prompt("build the aviary").reply("The aviary stands. Left to do: paint the aviary's door.");
-    spend(&mut done, "m2");
+    done.prompt("build the aviary");
+    spend(&mut done, "m2", "The aviary stands. Left to do: paint the aviary's door.");
     world.close(&id(2));
     world.transcript("harbor", &id(3)).in_directory("/srv/harbor").at(minutes(3)).prompt("dredge the harbor");
     world.transcript("harbor", &id(4)).in_directory("/srv/harbor").at(minutes(30 * 24 * 60)).prompt("long ago");
@@ -51,6 +51,7 @@ fn a_day_has_what_runs_what_was_finished_what_is_open_and_what_was_spent() {
 
     let told = world.json(&["today"]);
     assert_eq!(ids(&told["running"]), [id(3)], "{told}");
+    assert_eq!(told["running"][0]["outcome"], "", "it is not over: {told}");
     assert_eq!(ids(&told["finished"]), [id(2)], "{told}");
     assert_eq!(told["finished"][0]["title"], "Build the aviary", "{told}");
     let open = list(&told["open"]);

@@ -103,7 +103,9 @@ impl Day<'_> {
             day_of(row) > self.today - WEEK && project.is_some_and(|project| projects.insert(project))
         });
         let mut open = latest.filter_map(|session| self.open(session));
-        let (running, more_running) = self.lines(&running);
+        let (mut running, more_running) = self.lines(&running);
+        // What has not ended has no outcome yet.
+        running.iter_mut().for_each(|session| session.outcome.clear());
         let (finished, more_finished) = self.lines(&finished);
         answer::Today {
             running,

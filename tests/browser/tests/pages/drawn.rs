@@ -25,6 +25,7 @@ pub(crate) fn examples() -> World {
 pub(crate) fn addresses(world: &World) -> Vec<String> {
     let sessions = world.sessions();
     assert!(!sessions.is_empty(), "no sessions in {EXAMPLES}");
+    let project: String = url::form_urlencoded::byte_serialize(text(&sessions[0]["project"]).as_bytes()).collect();
     let sessions = sessions.iter().map(|session| format!("/session/{}", text(&session["session_id"])));
     let pages = [
         "/",
@@ -37,13 +38,12 @@ pub(crate) fn addresses(world: &World) -> Vec<String> {
         "/replay",
         "/replay?at=3",
         "/projects",
-        "/project?name=harbor-ui",
         "/graph",
         "/graph?about=tokens",
         "/file?path=src/auth.rs",
         "/file",
     ];
-    pages.map(str::to_owned).into_iter().chain(sessions).collect()
+    pages.map(str::to_owned).into_iter().chain([format!("/project?name={project}")]).chain(sessions).collect()
 }
 
 /// Opens a page and checks what is true of every page.
