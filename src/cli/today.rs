@@ -6,14 +6,14 @@ use baton_protocol::answer::{AgentCost, Today};
 use baton_protocol::{TodayParams, method};
 
 use super::costs::{list_price, usd};
-use super::question::{heading, place, row};
+use super::question::{place, row};
 use super::{Error, question, timeline};
 use crate::environment::{self, Environment};
 use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
 Shows the sessions that have not ended, those that ended today, what the latest session of each project has left open \
-(of projects that were active within seven days), and what the tokens of today and of seven days cost at list prices. \
+(of projects that were active within 30 days), and what the tokens of today and of seven days cost at list prices. \
 The day is yours (TZ, else the system's zone). Subagents' sessions are not listed; their tokens count.
 
 JSON: {\"day\",\"running\":[as in timeline],\"more_running\",\"finished\":[as in timeline],\"more_finished\", \
@@ -94,7 +94,7 @@ fn show(output: &Output, today: &Today) {
 
 fn section(output: &Output, title: &str) {
     output.line("");
-    heading(output, title);
+    output.line(&output.styled(Style::Strong, title));
 }
 
 fn spending(cost: &AgentCost) -> String {

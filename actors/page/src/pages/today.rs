@@ -32,7 +32,7 @@ pub(crate) async fn page(State(site): State<Arc<Site>>) -> Result<Html<String>, 
         }
         section #open data-live {
             h2 { "Left open" }
-            p.faint { "By the latest session of each project that was active within seven days." }
+            p.faint { "By the latest session of each project that was active within 30 days." }
             @if today.open.is_empty() { p { "Nothing." } }
             @for project in &today.open { (open(project)) }
             @if today.more_projects > 0 { p.faint { (counted(today.more_projects.into(), "more project")) "." } }

@@ -25,6 +25,8 @@ use baton_views::conversation::Conversations;
 const LISTED: usize = 12;
 /// Days of a week, today included.
 const WEEK: i64 = 7;
+/// Days after which a project's open work is not told.
+const MONTH: i64 = 30;
 /// Most open items of a project.
 const ITEMS: usize = 5;
 
@@ -98,11 +100,11 @@ impl Day<'_> {
         let finished: Vec<_> = ended.into_iter().filter(|(_, row)| day_of(row) == self.today).collect();
         let mut projects = BTreeSet::new();
         // The first of a project is its latest.
-        let latest = all.iter().copied().filter(|(_, row)| {
+        let mut latest = all.iter().copied().filter(|(_, row)| {
             let project = row.state.place.as_ref().map(|place| place.project.clone());
-            day_of(row) > self.today - WEEK && project.is_some_and(|project| projects.insert(project))
+            day_of(row) > self.today - MONTH && project.is_some_and(|project| projects.insert(project))
         });
-        let mut open = latest.filter_map(|session| self.open(session));
+        let open = latest.by_ref().take(self.limit).filter_map(|session| self.open(session)).collect();
         let (mut running, more_running) = self.lines(&running);
         // What has not ended has no outcome yet.
         running.iter_mut().for_each(|session| session.outcome.clear());
@@ -112,8 +114,8 @@ impl Day<'_> {
             more_running,
             finished,
             more_finished,
-            open: open.by_ref().take(self.limit).collect(),
-            more_projects: number(open.count()),
+            open,
+            more_projects: number(latest.count()),
             ..answer::Today::default()
         }
     }

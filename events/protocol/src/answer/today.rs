@@ -21,9 +21,9 @@ pub struct Today {
     /// Further ones.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_finished: u32,
-    /// Open work of the latest session of each project that was active within seven days, the latest project first.
+    /// Open work of the latest session of each project that was active within 30 days, the latest project first.
     pub open: Vec<ProjectOpen>,
-    /// Further such projects.
+    /// Further projects that were active then; what they left open is not looked at.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_projects: u32,
     /// What the agents' models took, at list prices. Absent while that cannot be known.
