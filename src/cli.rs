@@ -235,10 +235,10 @@ pub enum Error {
     },
     /// The export failed.
     #[error(transparent)]
-    Archive(#[from] baton_queries::archive::Error),
+    Archive(#[from] baton_upkeep::archive::Error),
     /// The import failed.
     #[error(transparent)]
-    Import(#[from] baton_queries::archive::ImportError),
+    Import(#[from] baton_upkeep::archive::ImportError),
     /// The home's lock could not be taken.
     #[error(transparent)]
     Lock(baton_base::lock::LockError),

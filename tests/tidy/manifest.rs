@@ -34,6 +34,7 @@ const LAYERS: &[&[&str]] = &[
     &["baton-config", "baton-journal", "baton-memory", "baton-store"],
     &["baton-memos", "baton-model", "baton-views"],
     &["baton-tracking", "baton-vault"],
+    &["baton-upkeep"],
     &["baton-queries"],
     &["baton-page"],
     &["baton-actors"],

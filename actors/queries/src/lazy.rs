@@ -7,13 +7,11 @@ pub(super) mod stale;
 
 use std::path::PathBuf;
 
-use baton_conversation::record::{CommandId, Position, SessionId};
-use baton_events::session::CloseReason;
+use baton_conversation::record::{Position, SessionId};
 use baton_protocol::{Failure, Progress, code};
 use baton_redaction::redact;
 use tokio::sync::watch;
 use tokio::time::{Instant, Interval};
-use uuid::Uuid;
 
 use self::closing::QueryCloses;
 pub(super) use self::coverage::Coverage;
@@ -30,7 +28,6 @@ use baton_base::throttle::Throttle;
 use baton_base::transcript_file::FileSeen;
 use baton_journal::Journal;
 use baton_tracking::indexer;
-use baton_tracking::session::CloseCall;
 use baton_tracking::supervisor::Progress as Backlog;
 use baton_tracking::watcher;
 use baton_tracking::watcher::Unread;
@@ -331,12 +328,6 @@ fn split_by_bound(chosen: Vec<StaleSession>, fit: u64, most: usize) -> (Vec<Stal
         }
         fits
     })
-}
-
-/// A close that does not end the session.
-pub(super) fn close_call(reason: CloseReason) -> CloseCall {
-    let command = CommandId::new(&Uuid::new_v4().to_string());
-    CloseCall { reason, note: None, by_self: false, command }
 }
 
 /// The failure while the memory is not available: the reason and the remedy.

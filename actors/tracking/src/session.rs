@@ -110,6 +110,14 @@ pub struct CloseCall {
     pub command: CommandId,
 }
 
+impl CloseCall {
+    /// A close that does not end the session.
+    pub fn new(reason: CloseReason) -> Self {
+        let command = CommandId::new(&Uuid::new_v4().to_string());
+        Self { reason, note: None, by_self: false, command }
+    }
+}
+
 impl Handle {
     /// Starts an incarnation linked to its supervisor. It reads its history on its first message.
     pub(crate) async fn start(id: SessionId, options: Options, supervisor: ActorCell) -> Result<Self, SpawnErr> {
@@ -403,9 +411,7 @@ impl State {
         if state.transcript.is_none() || !self.options.settings.now().reads(state) {
             return Ok(());
         }
-        let command = CommandId::new(&Uuid::new_v4().to_string());
-        let call = CloseCall { reason: CloseReason::LazyQuery, note: None, by_self: false, command };
-        self.submit_close(&call).await.map(drop)
+        self.submit_close(&CloseCall::new(CloseReason::LazyQuery)).await.map(drop)
     }
 
     fn wake_later(&mut self, myself: &ActorRef<Msg>, after: Duration) {

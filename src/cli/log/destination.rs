@@ -60,7 +60,7 @@ impl Destination {
     pub(super) fn finish(self) -> Result<(), Error> {
         match self {
             Self::Out(mut out) => {
-                out.flush().map_err(|error| Error::Archive(baton_queries::archive::Error::Write(error)))
+                out.flush().map_err(|error| Error::Archive(baton_upkeep::archive::Error::Write(error)))
             }
             Self::Through(mut file, path) => file.flush().map_err(|source| Error::Output { path, source }),
             Self::Beside(file, path) => {

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use baton_conversation::record::Position;
-use baton_queries::archive;
-use baton_queries::archive::{ExportRequest, ExportSummary, Offline};
 use baton_redaction::redact;
 use baton_store::chunks::ChunkStore;
 use baton_store::forgotten::ForgottenSessions;
+use baton_upkeep::archive;
+use baton_upkeep::archive::{ExportRequest, ExportSummary, Offline};
 
 use super::super::Error;
 use super::destination::Destination;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use baton_base::durable;
 use baton_base::lock::HomeLock;
-use baton_queries::archive;
+use baton_upkeep::archive;
 use serde_json::json;
 
 use super::super::Error;

@@ -7,7 +7,7 @@ use baton_events::envelope::{ChainHash, Tail, decode};
 use baton_journal::Exact;
 use baton_protocol::LogReadParams;
 use baton_protocol::answer::{LogRead, LogRecord};
-use baton_queries::archive::{Error, Source};
+use baton_upkeep::archive::{Error, Source};
 
 use crate::client::{self, Client};
 

@@ -7,7 +7,7 @@ use baton_base::clock::{Clock, SystemClock};
 use baton_base::lock::HomeLock;
 use baton_conversation::record::Position;
 use baton_protocol::answer::{Lost, Repair};
-use baton_queries::repair;
+use baton_upkeep::repair;
 
 use super::super::Error;
 use super::{LogAccess, open_log};

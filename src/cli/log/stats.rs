@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use baton_protocol::answer::LogStats;
 use baton_protocol::method;
-use baton_queries::archive;
 use baton_redaction::redact;
+use baton_upkeep::archive;
 
 use super::super::Error;
 use super::{LogAccess, open_log};

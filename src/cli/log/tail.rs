@@ -11,8 +11,8 @@ use baton_events::schema::session::hide_group;
 use baton_journal::Exact;
 use baton_protocol::answer::{HistoryEvent, LogRead};
 use baton_protocol::{LogReadParams, code};
-use baton_queries::archive;
-use baton_queries::archive::{Offline, Source as _};
+use baton_upkeep::archive;
+use baton_upkeep::archive::{Offline, Source as _};
 
 use super::super::Error;
 use super::{LogAccess, open_log, remote};

@@ -6,7 +6,7 @@ use baton_base::clock::{Clock, SystemClock};
 use baton_protocol as protocol;
 use baton_protocol::answer::Verify;
 use baton_protocol::{VerifyParams, method};
-use baton_queries::verify;
+use baton_upkeep::verify;
 
 use super::super::Error;
 use super::{LogAccess, open_log};

@@ -8,8 +8,8 @@ use super::QueryError;
 use super::transcript_scan::with_kinds_of_progress;
 use super::verify::{CancelOnDrop, WorkProgress};
 use crate::client::{ClientRef, failure};
-use crate::compaction::{Compaction, Error};
 use baton_journal::CompactError;
+use baton_upkeep::compaction::{Compaction, Error};
 
 pub(crate) async fn compact(compaction: Compaction, client: &ClientRef) -> Result<answer::Compact, QueryError> {
     let under = Arc::new(WorkProgress::default());

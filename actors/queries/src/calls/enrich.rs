@@ -13,16 +13,17 @@ use tokio::task::JoinSet;
 
 use super::transcript_scan::with_kinds_of_progress;
 use super::{QueryError, enrichment};
+use crate::SESSIONS_NAMED;
 use crate::client::{ClientRef, failure};
 use crate::discovery::Discovery;
 use crate::lazy::Coverage;
 use crate::resolve::SessionResolver;
-use crate::{SESSIONS_NAMED, lazy};
 use baton_base::limits;
 use baton_config::settings::{Llm, Settings};
 use baton_events::projection::table::SessionTable;
 use baton_journal::session_table::TableReader;
 use baton_tracking::enricher::{Allowance, By, Done, Enricher, Outcome};
+use baton_tracking::session::CloseCall;
 use baton_tracking::supervisor;
 use baton_views::catalog::Catalog;
 
@@ -160,7 +161,7 @@ impl SessionWork {
         let state = self.table.now().get(id).map(|row| (row.state.phase, row.state.unindexed));
         if !matches!(state, Some((Phase::Indexed, 0))) {
             let indexed =
-                self.supervisor.close(id, None, lazy::close_call(CloseReason::Sync), limits::CLOSE_DEADLINE).await;
+                self.supervisor.close(id, None, CloseCall::new(CloseReason::Sync), limits::CLOSE_DEADLINE).await;
             if let Err(error) = indexed {
                 let why = format!("it was not indexed first: {error}");
                 return Done::none(Outcome::Failed { why, is_of_endpoint: false });

@@ -12,13 +12,13 @@ use baton_protocol::{Failure, LogReadParams};
 use serde_json::value::RawValue;
 
 use super::{QueryError, internal};
-use crate::archive;
 use crate::client::ClientRef;
 use crate::daemon_info::DaemonInfo;
-use crate::disk_usage::DiskUsage;
 use crate::resolve::SessionResolver;
 use baton_journal::session_table::TableReader;
 use baton_journal::{Exact, Journal, ReadError};
+use baton_upkeep::archive;
+use baton_upkeep::disk_usage::DiskUsage;
 use tokio::sync::watch;
 
 /// Most records of one answer.

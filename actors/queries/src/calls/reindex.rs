@@ -14,7 +14,6 @@ use super::transcript_scan::with_progress;
 use crate::client::ClientRef;
 use crate::discovery::Discovery;
 use crate::lazy::Coverage;
-use crate::rereading::reindex_session;
 use crate::resolve::SessionResolver;
 use crate::{SESSIONS_NAMED, resolve};
 use baton_base::actor_address::CallError;
@@ -23,6 +22,7 @@ use baton_base::transcript_file;
 use baton_tracking::indexer;
 use baton_tracking::session::{Closed, Outcome};
 use baton_tracking::transcript_roots::Roots;
+use baton_upkeep::rereading::reindex_session;
 use baton_views::catalog::Catalog;
 
 pub(crate) async fn reindex(

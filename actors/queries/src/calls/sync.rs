@@ -32,7 +32,7 @@ use crate::lazy::stale;
 use crate::lazy::stale::StaleSession;
 use crate::transcript_peek;
 use crate::transcript_peek::EpisodeItems;
-use crate::{SESSIONS_NAMED, lazy, resolve};
+use crate::{SESSIONS_NAMED, resolve};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
 use baton_base::throttle::Throttle;
@@ -40,7 +40,7 @@ use baton_base::transcript_file::FileSeen;
 use baton_config::settings::{Llm, Settings};
 use baton_events::projection::table::SessionTable;
 use baton_store::chunks::ChunkStore;
-use baton_tracking::session::{Closed, Outcome};
+use baton_tracking::session::{CloseCall, Closed, Outcome};
 use baton_tracking::supervisor;
 
 /// The model assumed if none is configured, and its limits.
@@ -414,7 +414,7 @@ fn is_new(closed: &Closed) -> bool {
 
 async fn close(supervisor: &supervisor::Handle, work: &Work) -> Result<Closed, CallError> {
     let StaleSession { id, file, .. } = &work.wanted;
-    let call = lazy::close_call(CloseReason::Sync);
+    let call = CloseCall::new(CloseReason::Sync);
     supervisor.close(id, file.clone(), call, limits::CLOSE_DEADLINE).await
 }
 

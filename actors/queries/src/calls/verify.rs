@@ -9,8 +9,8 @@ use tokio::sync::Semaphore;
 use super::transcript_scan::with_kinds_of_progress;
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
-use crate::verify;
-use crate::verify::OpenHome;
+use baton_upkeep::verify;
+use baton_upkeep::verify::OpenHome;
 
 /// Progress of long work, and whether a client still waits for it.
 #[derive(Debug, Default)]

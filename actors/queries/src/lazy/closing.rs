@@ -9,11 +9,11 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::stale::StaleSession;
-use super::{PROGRESS_INTERVAL, Step, close_call};
+use super::{PROGRESS_INTERVAL, Step};
 use crate::client::{ClientRef, QueryError};
 use baton_base::actor_address::CallError;
 use baton_base::limits;
-use baton_tracking::session::{Closed, Outcome};
+use baton_tracking::session::{CloseCall, Closed, Outcome};
 use baton_tracking::supervisor;
 
 /// The closes of one query.
@@ -94,7 +94,7 @@ impl<'a> QueryCloses<'a> {
             };
             let supervisor = self.supervisor.clone();
             self.at_work.spawn(async move {
-                let call = close_call(CloseReason::LazyQuery);
+                let call = CloseCall::new(CloseReason::LazyQuery);
                 let closed = supervisor.close(&next.id, next.file, call, limits::SESSION_CALL).await;
                 (next.id, closed)
             });

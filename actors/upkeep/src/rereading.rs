@@ -19,14 +19,12 @@ use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{CloseReason, Phase};
 use baton_tracking::indexer;
-use baton_tracking::session::Closed;
+use baton_tracking::session::{CloseCall, Closed};
 use baton_tracking::supervisor::{self, Progress};
 use baton_tracking::transcript_roots::Roots;
 use baton_views::catalog::Catalog;
 use tokio::sync::watch;
 use tokio::time::sleep;
-
-use crate::lazy;
 
 /// Pause after an event before transcripts are looked for again; doubles up to [`LONGEST`] while none is found.
 const GATHER: Duration = Duration::from_secs(2);
@@ -116,13 +114,13 @@ impl Rereading {
 }
 
 /// Has a session's episode made anew. A job that already runs began before this call, so it is awaited first.
-pub(crate) async fn reindex_session(
+pub async fn reindex_session(
     table: &SessionTable,
     supervisor: &supervisor::Handle,
     id: &SessionId,
 ) -> Result<Closed, CallError> {
     let is_under_way = table.get(id).is_some_and(|row| row.state.phase == Phase::Indexing);
-    let ask = |reason| supervisor.close(id, None, lazy::close_call(reason), limits::CLOSE_DEADLINE);
+    let ask = |reason| supervisor.close(id, None, CloseCall::new(reason), limits::CLOSE_DEADLINE);
     if is_under_way {
         ask(CloseReason::LazyQuery).await?;
     }

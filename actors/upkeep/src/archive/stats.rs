@@ -44,7 +44,7 @@ pub fn read_stats(home: &Path) -> (LogStats, Option<Error>) {
 }
 
 /// Fills in the statistics of a table that has folded everything up to `tail`.
-pub(crate) fn fill_from_table(stats: &mut LogStats, tail: Tail, table: &SessionTable) {
+pub fn fill_from_table(stats: &mut LogStats, tail: Tail, table: &SessionTable) {
     stats.position = tail.position.0;
     stats.events = tail.position.0;
     stats.chain = tail.chain.to_string();

@@ -76,7 +76,7 @@ impl DiskUsage {
     }
 
     /// Measures everything. Blocks: reads the manifest of each current conversation.
-    pub(crate) fn measure(&self) -> Storage {
+    pub fn measure(&self) -> Storage {
         let log = self.home.join("log");
         let table = self.table.now();
         let segments = folder_bytes(&log.join("segments"));

@@ -136,7 +136,7 @@ impl Redacting {
     }
 
     /// The progress, or `None` once everything is done.
-    pub(crate) fn progress(&self) -> Option<answer::Redacting> {
+    pub fn progress(&self) -> Option<answer::Redacting> {
         let state = self.state();
         (!state.mark.done).then(|| answer::Redacting {
             done: state.done,
@@ -147,7 +147,7 @@ impl Redacting {
     }
 
     /// Sessions and notes that could not be redacted, with the reasons.
-    pub(crate) fn failures(&self, table: &SessionTable) -> Option<String> {
+    pub fn failures(&self, table: &SessionTable) -> Option<String> {
         let is_there = |id: &str| SessionId::new(id).and_then(|id| table.get(&id).cloned());
         let state = self.state();
         let left = state.mark.left.iter();

@@ -30,8 +30,7 @@ pub(crate) use export::track_notes;
 pub use export::{ExportRequest, ExportSummary, export};
 pub use import::{ImportSummary, clear, import};
 pub use source::{Offline, Source};
-pub(crate) use stats::fill_from_table;
-pub use stats::read_stats;
+pub use stats::{fill_from_table, read_stats};
 
 /// Records or lines between two reports of progress.
 const PROGRESS_RECORDS: u64 = 1000;
