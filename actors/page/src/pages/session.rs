@@ -131,8 +131,8 @@ fn episode(show: &Show, clock: Clock) -> Markup {
             ul.plain { @for error in &episode.errors { li {
                 (line(id, &error.error))
                 @match &error.resolution {
-                    Some(resolution) => p { span.good { "mended: " } (line(id, resolution)) },
-                    None => p.faint { "not known to be mended" },
+                    Some(resolution) => p { span.faint { "went away: " } (line(id, resolution)) },
+                    None => p.faint { "not known to have gone away" },
                 }
             } } }
         }

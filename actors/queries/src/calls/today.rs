@@ -123,7 +123,8 @@ impl Day<'_> {
     fn lines(&self, sessions: &[Session<'_>]) -> (Vec<answer::TimelineSession>, u32) {
         let listed = sessions.iter().take(self.limit).map(|(id, row)| {
             let episode = timeline::episode_of(self.conversations, &self.settings.filtering, id, row);
-            timeline::in_a_line(id, row, episode.as_ref())
+            // What is open is told by project.
+            answer::TimelineSession { open: Vec::new(), ..timeline::in_a_line(id, row, episode.as_ref()) }
         });
         (listed.collect(), number(sessions.len().saturating_sub(self.limit)))
     }
