@@ -1,6 +1,7 @@
 //! Shared parts of the commands that ask about past work: the call, answered from the example sessions if there are no
 //! transcripts, and the output.
 
+use baton_conversation::printable::sentence;
 use baton_protocol::answer::{Freshness, Runs};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -74,14 +75,7 @@ pub(super) fn note_freshness(fresh: &Freshness) {
 
 /// Prints the answer's sentence, with a capital letter.
 pub(super) fn heading(output: &Output, message: &str) {
-    let mut message = print::plain(message);
-    // A path is not capitalised.
-    let is_word = message.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
-    let first = message.chars().next().map(|c| (c.len_utf8(), c.to_uppercase().collect::<String>()));
-    if let Some((bytes, upper)) = first.filter(|_| is_word) {
-        message.replace_range(..bytes, &upper);
-    }
-    output.line(&output.styled(Style::Strong, &format!("{message}.")));
+    output.line(&output.styled(Style::Strong, &sentence(message)));
 }
 
 /// Prints an indented line, cut to the width of a terminal.

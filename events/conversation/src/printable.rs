@@ -5,6 +5,18 @@ pub fn plain(text: &str) -> String {
     text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { printable_char(c) }).collect()
 }
 
+/// Makes a remark a sentence: printable, with a capital letter, unless it begins with no word such as a path, and a full
+/// stop.
+pub fn sentence(text: &str) -> String {
+    let mut sentence = plain(text);
+    let is_word = sentence.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
+    if let Some(first) = sentence.chars().next().filter(|_| is_word) {
+        sentence.replace_range(..first.len_utf8(), &first.to_uppercase().collect::<String>());
+    }
+    sentence.push('.');
+    sentence
+}
+
 /// Makes a character printable on a line: U+FFFD replaces harmful ones.
 pub fn printable_char(c: char) -> char {
     // Directional marks, embeddings, overrides and isolates make a line read differently from its content.
@@ -16,6 +28,14 @@ pub fn printable_char(c: char) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_remark_becomes_a_sentence() {
+        for (text, expected) in [("", "."), ("in 2 sessions", "In 2 sessions."), ("src/a.rs: none", "src/a.rs: none.")]
+        {
+            assert_eq!(sentence(text), expected);
+        }
+    }
 
     #[test]
     fn plain_text_keeps_its_lines() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::response::Html;
-use baton_conversation::printable::plain;
+use baton_conversation::printable::{plain, sentence};
 use baton_protocol::answer::{AgentCost, AgentCosts, Cost, Costs};
 use baton_protocol::{Agent, CostsParams, method};
 use maud::{Markup, html};
@@ -86,8 +86,8 @@ fn of_agents(by: &str, agents: &AgentCosts) -> Markup {
             (stacked(by, agents))
             div.scroll { table {
                 thead { tr {
-                    th { (title(by)) } th.n { "Cost" } th.n { "Requests" } th.n { "Input" } th.n { "From cache" }
-                    th.n { "To cache" } th.n { "Output" } th { "Models" }
+                    th { (title(by)) } th.n { "Cost" } th.n { "Requests" } th.n { "Input" } th.n { "Cache read" }
+                    th.n { "Cache written" } th.n { "Output" } th { "Models" }
                 } }
                 tbody {
                     @for cost in &agents.rows { (agent_row(key(by, &cost.key), cost)) }
@@ -95,7 +95,7 @@ fn of_agents(by: &str, agents: &AgentCosts) -> Markup {
                 }
             } }
         }
-        p.faint { (plain(&agents.note)) "." }
+        p.faint { (sentence(&agents.note)) }
     }
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn list_price(cost: &AgentCost) -> String {
 fn key(by: &str, key: &str) -> Markup {
     match by {
         "session" => html! { a href=(format!("/session/{key}")) { code { (key) } } },
-        "project" => layout::directory(Some(key)),
+        "project" => super::project(Some(key)),
         "agent" => layout::agent(Some(key)),
         _ => html! { (plain(key)) },
     }
@@ -117,7 +117,7 @@ fn key(by: &str, key: &str) -> Markup {
 fn agent_row(key: Markup, cost: &AgentCost) -> Markup {
     let tokens = &cost.tokens;
     html! { tr {
-        td { (key) }
+        td.key { (key) }
         td.n { (list_price(cost)) }
         td.n { (number(tokens.messages)) }
         td.n { (number(tokens.input_tokens)) }

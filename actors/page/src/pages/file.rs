@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::response::Html;
-use baton_conversation::printable::plain;
+use baton_conversation::printable::{plain, sentence};
 use baton_protocol::answer::Blame;
 use baton_protocol::{BlameParams, method};
 use maud::{Markup, html};
@@ -66,7 +66,7 @@ fn body(blame: &Blame, clock: Clock) -> Markup {
             (super::project(blame.project.as_deref()))
             @if blame.project.is_some() { a href=(graph(blame)) { "Graph" } }
         }
-        p { (blame.message) }
+        p { (sentence(&blame.message)) }
         @if !blame.candidates.is_empty() {
             ul.plain { @for candidate in &blame.candidates { li {
                 a href=(address("/file", &[("path", &candidate.ask)])) { (plain(&candidate.path)) }
@@ -83,7 +83,7 @@ fn body(blame: &Blame, clock: Clock) -> Markup {
             div.meta {
                 (clock.at(session.at.as_deref()))
                 @if session.modified { span { span.good { "+" (session.added) } " " span.bad { "−" (session.removed) } } }
-                @if session.read > 0 { span { "read " (session.read) " times" } }
+                @if session.read > 0 { span { (counted(session.read.into(), "read")) } }
                 @if let Some(renamed) = &session.renamed { code { (plain(renamed)) } }
             }
             @if !session.files.is_empty() { p.faint { (plain(&session.files.join(", "))) } }

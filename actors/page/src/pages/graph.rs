@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::response::Html;
-use baton_conversation::printable::plain;
+use baton_conversation::printable::{plain, sentence};
 use baton_conversation::record::Timestamp;
 use baton_protocol::answer::{Graph, GraphFact, GraphNode};
 use baton_protocol::{GraphParams, method};
@@ -130,12 +130,12 @@ fn shown(asked: &Asked, as_of: Option<&str>, graph: &Graph, clock: Clock) -> Mar
         .map(|fact| Edge { from: fact.source.clone(), to: fact.target.clone(), text: plain(&fact.fact) })
         .collect();
     html! {
-        p { (plain(&graph.message)) "." }
+        p { (sentence(&graph.message)) }
         @if !points.is_empty() {
             (network::drawn("Entities and the facts between them", &points, &edges))
             p.meta.keys {
                 @for (kind, series) in [("Sessions", 1), ("Commands", 2), ("Files", 3), ("Decisions' topics and preferences", 4), ("Errors", 5), ("Others", 0)] {
-                    span { svg width="12" height="12" viewBox="0 0 12 12" class="picture-key" aria-hidden="true" { circle class=(format!("s{series}")) cx="6" cy="6" r="5" {} } " " (kind) }
+                    span { svg width="12" height="12" viewBox="0 0 12 12" aria-hidden="true" { circle class=(format!("s{series}")) cx="6" cy="6" r="5" {} } " " (kind) }
                 }
             }
         }

@@ -79,7 +79,7 @@ fn steps(replay: &Replay, session: &str) -> Markup {
             @if replay.session_id.is_some() {
                 (link("Session's event before", replay.previous))
                 (link("Session's next event", replay.next))
-                (link("State change before", replay.previous_change))
+                (link("Change of state before", replay.previous_change))
                 (link("Next change of state", replay.next_change))
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Path, Query, State};
 use axum::response::Html;
-use baton_conversation::printable::plain;
+use baton_conversation::printable::{plain, sentence};
 use baton_conversation::record::Timestamp;
 use baton_protocol::answer::{Episode, Explain, Line, Messages, Relation, Show, Usage, UsagePart};
 use baton_protocol::{ExplainParams, MessagesParams, ShowParams, method};
@@ -214,7 +214,7 @@ fn costs(usage: &Usage, clock: Clock) -> Markup {
         h2 { "Tokens and cost" }
         (course(&usage.course, clock))
         div.scroll { table {
-            thead { tr { th { "Model" } th.n { "Input" } th.n { "From cache" } th.n { "Output" } th.n { "Cost" } } }
+            thead { tr { th { "Model" } th.n { "Input" } th.n { "Cache read" } th.n { "Output" } th.n { "Cost" } } }
             tbody { @for model in usage.models.iter().chain(&usage.subagents.models) { tr {
                 td { (plain(&model.model)) }
                 td.n { (number(model.tokens.input_tokens)) }
@@ -223,7 +223,7 @@ fn costs(usage: &Usage, clock: Clock) -> Markup {
                 td.n { @if let Some(cost) = model.tokens.cost_usd { (usd(cost)) } @else { "–" } }
             } } }
         } }
-        p.faint { (plain(&usage.note)) "." }
+        p.faint { (sentence(&usage.note)) }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::response::Html;
-use baton_conversation::printable::plain;
+use baton_conversation::printable::{plain, sentence};
 use baton_protocol::answer::Patterns;
 use baton_protocol::{Agent, PatternsParams, method};
 use maud::{Markup, html};
@@ -48,7 +48,7 @@ fn body(asked: &Asked, patterns: &Patterns) -> Markup {
             (super::agents(&asked.agent))
             button { "Show" }
         }
-        p { (patterns.message) }
+        p { (sentence(&patterns.message)) }
         @if !patterns.sequences.is_empty() {
             h2 { "Sequences" }
             (picture(patterns))
