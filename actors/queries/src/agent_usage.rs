@@ -24,7 +24,7 @@ use crate::client::{ClientRef, QueryError, failure};
 use crate::lazy::{self, FreshMemory};
 use crate::{family, graph, resolve, usage};
 use baton_config::settings::Settings;
-use baton_memory::SessionCourse;
+use baton_memory::{Searcher, SessionCourse};
 
 pub(crate) use self::sums::local_day;
 
@@ -89,8 +89,18 @@ impl AgentUsage<'_> {
         let asking = resolve::asking_session(&table, caller, "");
         let ask = lazy::Request { project: project.as_deref(), all: asked.wait, asking: asking.as_ref() };
         let searcher = self.memory.searcher(client, ask).await?.searcher;
+        self.read(searcher, project, asked.agent).await
+    }
+
+    /// The usage in a memory that was brought up to date before, of a project or all.
+    pub(crate) async fn read(
+        &self,
+        searcher: Searcher,
+        project: Option<String>,
+        agent: Option<Agent>,
+    ) -> Result<Usages, QueryError> {
         let (table, settings) = self.memory.catalog().now();
-        let (conversations, forks, agent) = (self.conversations.clone(), self.forks.clone(), asked.agent);
+        let (conversations, forks) = (self.conversations.clone(), self.forks.clone());
         let groups: Vec<String> = project.into_iter().collect();
         let read = baton_base::task::spawn_blocking(move || {
             let mut courses = searcher

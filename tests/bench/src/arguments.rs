@@ -210,6 +210,15 @@ pub(super) struct Shape {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct PagesArgs {
+    #[command(flatten)]
+    pub(super) shape: Shape,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct MeasureArgs {
     /// An existing corpus, of which a copy is used; by default one is written
     #[arg(long, value_name = "DIR", conflicts_with_all = ["sessions", "megabytes"])]

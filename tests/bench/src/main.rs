@@ -18,8 +18,8 @@ use clap::{Parser, Subcommand};
 use serde::Serialize;
 
 use arguments::{
-    AnswersArgs, CorpusArgs, CrashArgs, DatabaseArgs, EnrichArgs, HookArgs, MeasureArgs, MemoryArgs, ReadArgs,
-    ReadersArgs, RecallArgs, RootsArgs, Shape,
+    AnswersArgs, CorpusArgs, CrashArgs, DatabaseArgs, EnrichArgs, HookArgs, MeasureArgs, MemoryArgs, PagesArgs,
+    ReadArgs, ReadersArgs, RecallArgs, RootsArgs, Shape,
 };
 
 const AFTER_HELP: &str = "\
@@ -91,6 +91,11 @@ enum Bench {
     ///
     /// In this process, without a daemon, over generated turns that go straight into a memory in a temporary directory.
     Memory(MemoryArgs),
+    /// The pages of `baton ui`: time, processor time and size of each, and what they add to the daemon's memory
+    ///
+    /// Starts a real `baton` as a throwaway daemon over a corpus in a temporary directory, reads it, and asks for each
+    /// page as a browser does. Ends in an error if a page is not shown.
+    Pages(PagesArgs),
     /// Whether the right sessions are found: hit@1/5/10, MRR and nDCG@10 of a set of sessions and questions
     ///
     /// Writes the set's sessions as transcripts into a temporary directory, starts a real `baton` as a throwaway daemon
@@ -153,6 +158,7 @@ fn run(command_line: &CommandLine) -> Result<ExitCode, Error> {
         Bench::Roots(args) => return roots(args),
         Bench::Database(args) => return database(args),
         Bench::Memory(args) => return memory(args),
+        Bench::Pages(args) => return pages(args),
         Bench::Recall(args) => return recall(args),
         Bench::Answers(args) => return answers(args),
         Bench::All(args) => (Part::ALL.to_vec(), args),
@@ -233,6 +239,11 @@ fn memory(args: &MemoryArgs) -> Result<ExitCode, Error> {
         &report_progress,
     )?;
     print_results(&scale, &[scale.table()], args.json)
+}
+
+fn pages(args: &PagesArgs) -> Result<ExitCode, Error> {
+    let pages = bench::pages(args.shape.options(), report_progress)?;
+    print_results(&pages, &[pages.table()], args.json)
 }
 
 fn recall(args: &RecallArgs) -> Result<ExitCode, Error> {

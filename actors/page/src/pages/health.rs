@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Html;
 use baton_conversation::printable::plain;
-use baton_protocol::answer::{HookStats, LogStats, Status};
+use baton_protocol::answer::{HookStats, Status};
 use baton_protocol::method;
 use maud::{Markup, html};
 
@@ -14,15 +14,23 @@ use crate::layout::{self, Clock, number, size};
 use crate::site::Site;
 
 pub(crate) async fn page(State(site): State<Arc<Site>>) -> Result<Html<String>, Failed> {
-    let (status, hooks, log) = tokio::join!(
-        site.ask::<Status>(method::STATUS, &()),
-        site.ask::<HookStats>(method::HOOK_STATS, &()),
-        site.ask::<LogStats>(method::LOG_STATS, &()),
-    );
-    Ok(layout::page("/health", "Health", &body(&status?, &hooks?, &log?, site.clock())))
+    let (status, hooks) =
+        tokio::join!(site.ask::<Status>(method::STATUS, &()), site.ask::<HookStats>(method::HOOK_STATS, &()));
+    Ok(layout::page("/health", "Health", &body(&status?, &hooks?, site.clock())))
 }
 
-fn body(status: &Status, hooks: &HookStats, log: &LogStats, clock: Clock) -> Markup {
+fn body(status: &Status, hooks: &HookStats, clock: Clock) -> Markup {
+    // Absent until the disk has been measured.
+    let disk = status.storage.map(|storage| {
+        let parts = [
+            ("Log", storage.segments),
+            ("Index of the log", storage.sled),
+            ("Conversations", storage.chunks),
+            ("Memory", storage.memory),
+            ("Set aside", storage.aside),
+        ];
+        parts.map(|(name, part)| (name, part.bytes))
+    });
     html! {
         h1 { "Health" }
         section #health data-live {
@@ -36,20 +44,16 @@ fn body(status: &Status, hooks: &HookStats, log: &LogStats, clock: Clock) -> Mar
                 (tile(&number(status.sessions.values().sum()), "sessions"))
                 (tile(&number(status.backlog.pending), "waiting to be read"))
                 (tile(&number(status.memory.lag), "events behind in the memory"))
-                (tile(&number(log.events), "events in the log"))
-                (tile(&size(log.disk.total), "on disk"))
+                (tile(&number(status.log.position), "events recorded"))
+                @if let Some(disk) = &disk { (tile(&size(disk.iter().map(|(_, bytes)| bytes).sum()), "on disk")) }
                 (tile(&number(hooks.events.values().map(|event| event.calls).sum()), "hook calls"))
             }
             h2 { "Sessions by state" }
             (pairs(status.sessions.iter().map(|(state, count)| (state.as_str(), number(*count)))))
-            h2 { "Disk" }
-            (pairs([
-                ("Log", size(log.disk.segments)),
-                ("Index of the log", size(log.disk.index)),
-                ("Conversations", size(log.disk.conversations)),
-                ("Memory", size(log.disk.memory)),
-                ("Set aside", size(log.disk.aside)),
-            ]))
+            @if let Some(disk) = disk {
+                h2 { "Disk" }
+                (pairs(disk.map(|(name, bytes)| (name, size(bytes)))))
+            }
             h2 { "Hooks" }
             @if hooks.events.is_empty() { p.faint { "No hook has reported anything yet. " code { "baton install" } " connects the agents." } }
             @else { div.scroll { table {

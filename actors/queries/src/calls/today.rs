@@ -13,7 +13,7 @@ use baton_redaction::redact;
 use super::outcome_query::entries;
 use super::projects::{number, sessions};
 use super::{QueryError, internal, project, timeline, zone_day};
-use crate::agent_usage::{AgentUsage, Asked, Usages, local_day};
+use crate::agent_usage::{AgentUsage, Usages, local_day};
 use crate::client::ClientRef;
 use crate::lazy::{self, FreshSearcher};
 use crate::resolve;
@@ -46,10 +46,9 @@ pub(crate) async fn today(
     let asking = resolve::asking_session(&memory.catalog().table.now(), &asked.caller, "");
     let known = groups().unwrap_or_default();
     let ask = lazy::Request { project: known.first().map(String::as_str), all: asked.wait, asking: asking.as_ref() };
-    let FreshSearcher { freshness, .. } = memory.searcher(client, ask).await?;
+    let FreshSearcher { searcher, freshness } = memory.searcher(client, ask).await?;
     let groups = groups()?;
-    let whose = Asked { project: asked.project.clone(), agent: None, wait: false };
-    let usages = match agents.collect(&whose, &asked.caller, client).await {
+    let usages = match agents.read(searcher, groups.first().cloned(), None).await {
         Ok(usages) => Some(usages),
         // The rest can be told without it.
         Err(QueryError::Failure(failure)) if failure.code == code::INTERNAL => None,

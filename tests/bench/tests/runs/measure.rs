@@ -84,6 +84,22 @@ fn what_is_measured_says_how() {
 }
 
 #[test]
+fn each_page_is_shown_and_measured() {
+    let world = World::new();
+    let measured = world.run_ok(&with_small(&["pages", "--json"])).json();
+    let pages = measured["pages"].as_array().unwrap();
+    let starts = ["/", "/sessions?q=", "/session/", "/project?name=", "/file?path=", "/graph", "/costs", "/health"];
+    for start in starts {
+        assert!(pages.iter().any(|page| text(&page["path"]).starts_with(start)), "{start}: {measured}");
+    }
+    for page in pages {
+        assert!(page["bytes"].as_u64().unwrap() > 500 && page["time"]["n"] == 30, "{page}");
+        assert!(page["time"]["p50_ms"].as_f64().unwrap() > 0.0, "{page}");
+    }
+    world.assert_nothing_is_left();
+}
+
+#[test]
 fn enriching_is_measured_without_a_model_of_anybodys() {
     let world = World::new();
     let measured = world.run_ok(&["enrich", "--sessions", "20", "--delay-ms", "5", "--json"]).json();
