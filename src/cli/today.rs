@@ -12,7 +12,7 @@ use crate::environment::{self, Environment};
 use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
-Shows the sessions that have not ended, those that ended today, what the latest session of each project has left open \
+Shows the sessions that run (they have not ended), those that ended and were active today, what the latest session of each project has left open \
 (of projects that were active within 30 days), and what the tokens of today and of seven days cost at list prices. \
 The day is yours (TZ, else the system's zone). Subagents' sessions are not listed; their tokens count.
 
@@ -56,7 +56,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
 fn show(output: &Output, today: &Today) {
     output.line(&output.styled(Style::Strong, &format!("Today, {}", print::plain(&today.day))));
     for (title, sessions, more) in
-        [("Not ended", &today.running, today.more_running), ("Finished today", &today.finished, today.more_finished)]
+        [("Running", &today.running, today.more_running), ("Finished today", &today.finished, today.more_finished)]
     {
         section(output, title);
         if sessions.is_empty() {
@@ -77,7 +77,9 @@ fn show(output: &Output, today: &Today) {
         }
         and_more(output, project.more, "open item");
     }
-    and_more(output, today.more_projects, "project");
+    if today.more_projects {
+        output.line(&output.styled(Style::Faint, "  There may be more: `-n 100`, or `baton project` in each."));
+    }
     section(output, "Spent, at list prices");
     match &today.spent {
         None => output.line("  Not known: the memory is not available now. `baton status` tells why."),

@@ -13,7 +13,7 @@ const HELP: &str = "\
 Opens pages about your sessions in the browser: all sessions and a search, each session with its conversation, \
 projects, files, the graph of what is known, workflows, costs, the log's history and the state of Baton. The daemon \
 serves them on this machine alone, to the browser that opened the address: it works once, for one minute. The pages \
-only read. They are served no longer 30 minutes after the last tab was visible.
+only read. They stop 30 minutes after the last tab was visible. Without a screen the address is printed.
 
 JSON: {\"url\",\"valid_seconds\"}; nothing is opened then.
 

@@ -158,7 +158,11 @@ fn the_pages_show_what_the_commands_tell() {
     assert!(page("/health").contains("Everything works."));
     let replay = page("/replay?at=1");
     assert!(replay.contains("Event 1: ") && replay.contains("Sessions as of this position"), "{replay}");
-    assert!(page("/replay").contains("<output") && page("/replay?at=nonsense&session=").contains("<output"));
+    assert!(page("/replay").contains("<output") && page("/replay?at=&session=").contains("<output"));
+    for path in ["/replay?at=nonsense", "/costs?days=-1"] {
+        let answer = address.get(path, &cookie);
+        assert!(answer.status == 400 && answer.body.contains("has to be a number"), "{path}: {}", answer.body);
+    }
     assert!(page("/workflows").contains("Workflows"));
     let costs = page("/costs?by=model&days=7&agent=claude-code");
     assert!(costs.contains("No model was called.") && costs.contains("Your agents, at list prices"), "{costs}");

@@ -47,13 +47,18 @@ fn a_day_has_what_runs_what_was_finished_what_is_open_and_what_was_spent() {
     world.transcript("harbor", &id(3)).in_directory("/srv/harbor").at(minutes(3)).prompt("dredge the harbor");
     world.transcript("harbor", &id(4)).in_directory("/srv/harbor").at(minutes(30 * 24 * 60)).prompt("long ago");
     world.close(&id(4));
+    // A date beyond today counts neither for today nor for the week.
+    let mut future = world.transcript("far", &id(5)).in_directory("/srv/far").at(minutes(-3 * 24 * 60));
+    future.prompt("in three days");
+    spend(&mut future, "m5", "Later.");
+    world.close(&id(5));
     world.search("okapi");
 
     let told = world.json(&["today"]);
     assert_eq!(ids(&told["running"]), [id(3)], "{told}");
     assert_eq!(told["running"][0]["outcome"], "", "it is not over: {told}");
-    assert_eq!(ids(&told["finished"]), [id(2)], "{told}");
-    assert_eq!(told["finished"][0]["title"], "Build the aviary", "{told}");
+    assert_eq!(ids(&told["finished"]), [id(5), id(2)], "what is dated in the future was written by now: {told}");
+    assert_eq!(told["finished"][1]["title"], "Build the aviary", "{told}");
     let open = list(&told["open"]);
     assert_eq!(open.len(), 1, "of the latest session of each project: {told}");
     assert_eq!(open[0]["project"], "/srv/shop");
@@ -65,7 +70,7 @@ fn a_day_has_what_runs_what_was_finished_what_is_open_and_what_was_spent() {
     assert_eq!((&spent["week"]["cost_usd"], &spent["week"]["messages"]), (&json!(0.025), &json!(2)), "{told}");
 
     let human = world.ok(&["today"]).out;
-    for expected in ["Not ended", "Dredge the harbor", "Build the aviary", "aviary's door", "$0.0125", "2 requests"] {
+    for expected in ["Running", "Dredge the harbor", "Build the aviary", "aviary's door", "$0.0125", "2 requests"] {
         assert!(human.contains(expected), "{expected} in {human}");
     }
     let of_harbor = world.json(&["today", "--project", "/srv/harbor"]);

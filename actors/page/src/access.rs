@@ -101,7 +101,7 @@ impl Access {
             let mut values = headers.get_all(name).iter();
             (values.next().and_then(|value| value.to_str().ok()), values.next().is_none())
         };
-        if only(header::HOST) != (Some(self.host.as_str()), true) {
+        if request.uri().authority().is_some() || only(header::HOST) != (Some(self.host.as_str()), true) {
             return Err(Refusal::Foreign);
         }
         let mut origins = headers.get_all(header::ORIGIN).iter();
@@ -138,7 +138,9 @@ fn equal(a: &str, b: &str) -> bool {
 
 /// Refuses all but the reading requests of the browser that came in, and adds the headers to every answer.
 pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
-    let mut response = match access.check(&request) {
+    let checked = access.check(&request);
+    let is_refused = checked.is_err();
+    let mut response = match checked {
         Ok(()) => next.run(request).await,
         Err(Refusal::Foreign) => {
             (StatusCode::FORBIDDEN, "Refused: this address answers the pages of `baton ui` only.\n").into_response()
@@ -149,6 +151,10 @@ pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, n
         Err(Refusal::Unknown) => (StatusCode::FORBIDDEN, layout::locked()).into_response(),
     };
     let headers = response.headers_mut();
+    if is_refused {
+        // Who may not read keeps no connection.
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }

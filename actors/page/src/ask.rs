@@ -49,8 +49,9 @@ impl Client for Browser {
 }
 
 impl Site {
-    /// Calls a method as a command does.
+    /// Calls a method as a command does. Whoever asks looks at a page.
     pub(crate) async fn ask<T: DeserializeOwned>(&self, method: &str, params: &impl Serialize) -> Result<T, Failed> {
+        self.see();
         let broken =
             |error: &dyn std::fmt::Display| Failed(Failure { code: code::INTERNAL, message: error.to_string() });
         let params = serde_json::value::to_raw_value(params).map_err(|error| broken(&error))?;

@@ -36,10 +36,18 @@ pub(crate) fn window(messages: &Messages, line: Option<u64>, ends: Ends, clock: 
         @match messages.next {
             _ if ends == Ends::Earlier => {},
             Some(next) => p.more { a data-part=(part("from", next)) href=(whole(next)) { "Later messages" } },
-            // Where the conversation may go on.
-            None => div data-grow=(part("from", messages.messages.last().map_or(0, last_line) + 1)) {},
+            // Where the conversation may go on: behind it, or with the result of a call.
+            None => div data-grow=(part("from", grows_from(&messages.messages))) {},
         }
     }
+}
+
+/// The line from which a conversation may become another one.
+fn grows_from(messages: &[Message]) -> u64 {
+    let is_waiting =
+        |message: &&Message| message.parts.iter().any(|part| part.tool.as_ref().is_some_and(|tool| tool.in_flight));
+    let waiting = messages.iter().find(is_waiting).map(|message| message.line);
+    waiting.unwrap_or_else(|| messages.last().map_or(0, last_line) + 1)
 }
 
 /// The last line of a message.
@@ -88,7 +96,7 @@ fn content(part: &MessagePart) -> Markup {
 
 fn call(tool: &ToolUse) -> Markup {
     let (outcome, class) = match tool.outcome.as_deref() {
-        None => ("running", "faint"),
+        None => ("no result", "faint"),
         Some("ok") => ("ok", "good"),
         Some(other) => (other, "bad"),
     };
@@ -191,11 +199,13 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_may_go_on_behind_its_last_line() {
-        let tool = ToolUse { name: "Bash".to_owned(), result_line: Some(12), ..ToolUse::default() };
-        let part = MessagePart { kind: "tool".to_owned(), line: 10, tool: Some(tool), ..MessagePart::default() };
-        let drawn = drawn(Message { line: 9, parts: vec![part], ..Message::default() }, None);
-        assert!(drawn.contains("data-grow=\"/session/s/window?from=13\"") && drawn.contains(">running<"), "{drawn}");
+    fn a_conversation_may_go_on_behind_its_last_line_or_with_a_result() {
+        for (result_line, in_flight, from) in [(Some(12), false, 13), (None, true, 9)] {
+            let tool = ToolUse { name: "Bash".to_owned(), result_line, in_flight, ..ToolUse::default() };
+            let part = MessagePart { kind: "tool".to_owned(), line: 10, tool: Some(tool), ..MessagePart::default() };
+            let drawn = drawn(Message { line: 9, parts: vec![part], ..Message::default() }, None);
+            assert!(drawn.contains(&format!("data-grow=\"/session/s/window?from={from}\"")), "{drawn}");
+        }
     }
 
     #[test]

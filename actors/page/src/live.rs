@@ -41,7 +41,6 @@ impl Following {
         if self.position.is_some() {
             tokio::time::sleep_until(self.at + PAUSE).await;
         }
-        self.site.see();
         let wait_ms = self.position.map_or(0, |_| u64::try_from(WAIT.as_millis()).unwrap_or(u64::MAX));
         let asked =
             LogReadParams { from: self.position.unwrap_or(0) + 1, limit: 1, wait_ms, ..LogReadParams::default() };

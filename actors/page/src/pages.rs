@@ -12,6 +12,7 @@ mod sessions;
 mod today;
 mod workflows;
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -19,10 +20,11 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use baton_conversation::printable::plain;
-use baton_protocol::Agent;
 use baton_protocol::answer::Quote;
+use baton_protocol::{Agent, Failure, code};
 use maud::{Markup, html};
 
+use crate::ask::Failed;
 use crate::layout::{ICON, ICON_PATH, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH};
 use crate::site::Site;
 use crate::{access, live};
@@ -62,6 +64,13 @@ async fn nowhere() -> impl IntoResponse {
 /// A field of a form: none if it was left empty.
 fn optional(field: &str) -> Option<String> {
     Some(field.trim()).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// A number in an address or a form: none if it was left empty.
+fn number<T: FromStr>(name: &str, field: &str) -> Result<Option<T>, Failed> {
+    let message = || format!("{name} has to be a number, not {field:?}");
+    let wrong = |_| Failed(Failure { code: code::INVALID_PARAMS, message: message() });
+    optional(field).map(|text| text.parse().map_err(wrong)).transpose()
 }
 
 /// A link to a project, by its directory.

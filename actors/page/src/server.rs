@@ -1,7 +1,7 @@
 //! The server: starts with the first request for an address and ends when nobody has looked for a while.
 
 use std::io;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,8 +22,10 @@ use crate::site::Site;
 
 /// Most connections at a time; others wait.
 const CONNECTIONS: usize = 64;
-/// Longest time for the head of a request.
-const HEAD: Duration = Duration::from_secs(10);
+/// Longest time for the head of a request, also for the next one of a connection.
+const HEAD: Duration = Duration::from_secs(2);
+/// Attempts at a port that is free on both loopback addresses, after the first.
+const TRIES: u32 = 16;
 /// Pause after a connection could not be accepted, for instance because files run out.
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -49,14 +51,47 @@ pub async fn serve(parts: Arc<DaemonParts>) {
 
 struct Server {
     site: Arc<Site>,
-    listener: TcpListener,
+    listener: Loopback,
     router: Router,
+}
+
+/// One port of both loopback addresses. A browser may try either for a name below `localhost`, so that nobody else may
+/// have the port on the other one.
+struct Loopback {
+    v4: TcpListener,
+    /// Absent on a machine without IPv6.
+    v6: Option<TcpListener>,
+}
+
+impl Loopback {
+    async fn bind() -> io::Result<Self> {
+        let mut tries = TRIES;
+        loop {
+            let v4 = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+            match TcpListener::bind((Ipv6Addr::LOCALHOST, v4.local_addr()?.port())).await {
+                Ok(v6) => return Ok(Self { v4, v6: Some(v6) }),
+                Err(error) if error.kind() != io::ErrorKind::AddrInUse => return Ok(Self { v4, v6: None }),
+                Err(error) if tries == 0 => return Err(error),
+                Err(_) => tries -= 1,
+            }
+        }
+    }
+
+    async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        match &self.v6 {
+            Some(v6) => tokio::select! {
+                accepted = self.v4.accept() => accepted,
+                accepted = v6.accept() => accepted,
+            },
+            None => self.v4.accept().await,
+        }
+    }
 }
 
 impl Server {
     async fn start(parts: Arc<DaemonParts>) -> io::Result<Self> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-        let access = Access::new(listener.local_addr()?.port());
+        let listener = Loopback::bind().await?;
+        let access = Access::new(listener.v4.local_addr()?.port());
         let site = Arc::new(Site::new(parts, access));
         tracing::info!(host = site.access.host(), "pages are served");
         Ok(Self { router: pages::router(site.clone()), site, listener })

@@ -9,6 +9,7 @@
 mod sums;
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use baton_conversation::record::{SessionId, Timestamp};
@@ -225,8 +226,8 @@ impl ForkUsage {
 }
 
 impl Usages {
-    /// Adds up by a key, from a day of the zone on.
-    pub(crate) fn add_up(&self, by: By, zone: Zone, from: Option<i64>) -> answer::AgentCosts {
-        sums::add_up(self, by, zone, from)
+    /// Adds up by a key, on days of the zone, or all.
+    pub(crate) fn add_up(&self, by: By, zone: Zone, days: Option<&RangeInclusive<i64>>) -> answer::AgentCosts {
+        sums::add_up(self, by, zone, days)
     }
 }

@@ -3,6 +3,7 @@
 "use strict";
 
 // Parts of the page with an id and `data-live` are replaced whenever something was recorded.
+const REST = 9;
 let source = null;
 let renewing = false;
 let again = false;
@@ -10,19 +11,25 @@ let again = false;
 async function renew() {
   if (renewing) { again = true; return; }
   renewing = true;
+  const began = performance.now();
   try {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });
     if (answer.ok) {
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
       for (const part of document.querySelectorAll("[data-live][id]")) {
         const next = fresh.getElementById(part.id);
+        const open = [...part.querySelectorAll("details")].map((fold) => fold.open);
+        [...next?.querySelectorAll("details") ?? []].forEach((fold, index) => { fold.open = open[index] ?? fold.open; });
         if (next && next.innerHTML !== part.innerHTML && !part.contains(document.activeElement)) part.innerHTML = next.innerHTML;
       }
     }
     document.dispatchEvent(new Event("renewed"));
   } catch { /* the event stream says when nobody answers */ }
-  renewing = false;
-  if (again) { again = false; renew(); }
+  // Most of the time nothing is asked, however dear the page is.
+  setTimeout(() => {
+    renewing = false;
+    if (again) { again = false; renew(); }
+  }, REST * (performance.now() - began));
 }
 
 function watch() {
@@ -58,8 +65,16 @@ async function fill(link) {
   if (!answer.ok) { delete link.dataset.busy; return; }
   const holder = document.createElement("template");
   holder.innerHTML = await answer.text();
-  // Nothing has come yet: the next question begins at the same line.
-  if (link.dataset.grow && !holder.content.querySelector(".message")) { delete link.dataset.busy; return; }
+  if (link.dataset.grow) {
+    // Calls that had no result may have one.
+    for (const message of holder.content.querySelectorAll(".message[id]")) {
+      const known = document.getElementById(message.id);
+      if (known && known.innerHTML !== message.innerHTML) known.innerHTML = message.innerHTML;
+      if (known) message.remove();
+    }
+    // Nothing has come yet: the next question begins at the same line.
+    if (!holder.content.querySelector(".message")) { delete link.dataset.busy; return; }
+  }
   const earlier = link.dataset.end === "earlier";
   const before = document.documentElement.scrollHeight;
   const parts = [...holder.content.children];

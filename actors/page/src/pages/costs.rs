@@ -21,6 +21,8 @@ use crate::site::Site;
 /// Ways to group the costs: name on the wire, name on the page.
 const GROUPS: &[(&str, &str)] =
     &[("day", "Day"), ("model", "Model"), ("project", "Project"), ("agent", "Agent"), ("session", "Session")];
+/// Most rows of a table.
+const ROWS: usize = 200;
 /// Most bars of a picture; the table has all.
 const BARS: usize = 60;
 /// Most models with a colour of their own.
@@ -37,7 +39,7 @@ pub(crate) struct Asked {
 
 pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
     let params = CostsParams {
-        days: asked.days.parse().ok(),
+        days: super::number("days", &asked.days)?,
         by: optional(&asked.by),
         project: optional(&asked.project),
         agent: Agent::ALL.iter().copied().find(|agent| agent.as_str() == asked.agent),
@@ -90,11 +92,12 @@ fn of_agents(by: &str, agents: &AgentCosts) -> Markup {
                     th.n { "Cache written" } th.n { "Output" } th { "Models" }
                 } }
                 tbody {
-                    @for cost in &agents.rows { (agent_row(key(by, &cost.key), cost)) }
+                    @for cost in agents.rows.iter().take(ROWS) { (agent_row(key(by, &cost.key), cost)) }
                     (agent_row(html! { b { "In all" } }, &agents.total))
                 }
             } }
         }
+        @if agents.rows.len() > ROWS { p.faint { "The table has the first " (ROWS) " of " (agents.rows.len()) " rows; " code { "baton costs" } " has all." } }
         p.faint { (sentence(&agents.note)) }
     }
 }
@@ -184,7 +187,7 @@ fn of_baton(costs: &Costs) -> Markup {
         @else {
             (picture::bars("Cost", &bars))
             div.scroll { table {
-                thead { tr { th { (title(&costs.by)) } th.n { "Cost" } th.n { "Calls" } th.n { "Input" } th.n { "Output" } th.n { "Unknown" } } }
+                thead { tr { th { (title(&costs.by)) } th.n { "Cost" } th.n { "Calls" } th.n { "Input" } th.n { "Output" } th.n { "Calls of unknown cost" } } }
                 tbody {
                     @for cost in &costs.rows { (row(html! { (plain(&cost.key)) }, cost)) }
                     (row(html! { b { "In all" } }, &costs.total))

@@ -27,7 +27,7 @@ pub(crate) struct Asked {
 }
 
 pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
-    let at = asked.at.trim().parse().ok();
+    let at = super::number("at", &asked.at)?;
     let params = ReplayParams { at, session: optional(&asked.session), limit: SESSIONS };
     let replay: Replay = site.ask(method::REPLAY, &params).await?;
     let is_live = at.is_none();

@@ -57,7 +57,7 @@ pub(crate) async fn window(
     Query(asked): Query<Asked>,
 ) -> Result<Html<String>, Failed> {
     let mut messages = messages(&site, &session, &asked, false).await?;
-    if messages.messages.is_empty() && asked.from.is_some() {
+    if messages.next.is_none() && asked.from.is_some() {
         messages = self::messages(&site, &session, &asked, true).await?;
     }
     // Without a link on the near side: the other windows are there already.

@@ -107,12 +107,10 @@ pub(crate) fn row(session: &TimelineSession, clock: Clock) -> Markup {
 
 /// What a search finds: sessions, each with its best places.
 async fn found(site: &Site, asked: &Asked) -> Result<Markup, Failed> {
-    let mut query = asked.q.clone();
-    for (filter, value) in [("agent", &asked.agent), ("since", &asked.since)] {
-        if !value.is_empty() {
-            query += &format!(" {filter}:{value}");
-        }
-    }
+    let filters = [("agent", &asked.agent), ("since", &asked.since)];
+    let filters = filters.into_iter().filter(|(_, value)| !value.is_empty());
+    // Before the words, in which a quotation mark may be open.
+    let query: String = filters.map(|(filter, value)| format!("{filter}:{value} ")).chain([asked.q.clone()]).collect();
     let params = SearchParams {
         query,
         project: optional(&asked.project),
@@ -126,7 +124,8 @@ async fn found(site: &Site, asked: &Asked) -> Result<Markup, Failed> {
     Ok(html! {
         @for note in &search.notes { p.faint { (plain(note)) } }
         @if search.hits.is_empty() { p { "Nothing was found." } }
-        ul.rows { @for hits in sessions { (session(hits, &words, clock)) } }
+        ul.rows { @for hits in sessions.clone() { (session(hits, &words, clock)) } }
+        @if sessions.clone().count() >= SESSIONS as usize { p.faint { "There may be more; further words or a filter narrow it down." } }
         @if let Some(note) = &search.freshness.note { p.faint { (plain(note)) } }
     })
 }

@@ -23,8 +23,8 @@ pub(crate) async fn page(State(site): State<Arc<Site>>) -> Result<Html<String>, 
         h1 { "Today" }
         section #spent data-live { h2 { "Spent by your agents, at list prices" } (spent(&today)) }
         section #running data-live {
-            h2 { "Not ended" }
-            (list(&today.running, today.more_running, "No session is open now.", clock))
+            h2 { "Running" }
+            (list(&today.running, today.more_running, "No session is running now.", clock))
         }
         section #finished data-live {
             h2 { "Finished today" }
@@ -32,10 +32,10 @@ pub(crate) async fn page(State(site): State<Arc<Site>>) -> Result<Html<String>, 
         }
         section #open data-live {
             h2 { "Left open" }
-            p.faint { "By the latest session of each project that was active within 30 days." }
+            p.faint { "From each project's latest session, if it was active in the last 30 days." }
             @if today.open.is_empty() { p { "Nothing." } }
             @for project in &today.open { (open(project)) }
-            @if today.more_projects > 0 { p.faint { (counted(today.more_projects.into(), "more project")) "." } }
+            @if today.more_projects { p.more { "There may be more: " a href="/projects" { "all projects" } } }
         }
         @if let Some(note) = &today.freshness.note { p.faint { (plain(note)) } }
     };

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::usage::{HALF_HOUR_MS, ModelUsage};
@@ -29,7 +30,7 @@ fn day_name(day: i64) -> String {
     Timestamp(day.saturating_mul(DAY_MS)).to_string().chars().take(10).collect()
 }
 
-pub(super) fn add_up(usages: &Usages, by: By, zone: Zone, from: Option<i64>) -> answer::AgentCosts {
+pub(super) fn add_up(usages: &Usages, by: By, zone: Zone, days: Option<&RangeInclusive<i64>>) -> answer::AgentCosts {
     let mut sums: BTreeMap<String, BTreeMap<&str, ModelUsage>> = BTreeMap::new();
     let mut all: BTreeMap<&str, ModelUsage> = BTreeMap::new();
     let mut sessions: BTreeSet<&SessionId> = BTreeSet::new();
@@ -39,7 +40,7 @@ pub(super) fn add_up(usages: &Usages, by: By, zone: Zone, from: Option<i64>) -> 
         for part in &counted.course.parts {
             let at = part.at.map_or(counted.last, |at| Timestamp(at.saturating_mul(HALF_HOUR_MS)));
             let day = local_day(at, zone);
-            if from.is_some_and(|from| day < from) {
+            if days.is_some_and(|days| !days.contains(&day)) {
                 continue;
             }
             sessions.insert(&counted.root);
@@ -65,7 +66,7 @@ pub(super) fn add_up(usages: &Usages, by: By, zone: Zone, from: Option<i64>) -> 
     }
     rows.truncate(ROWS);
     let unpriced = all.keys().filter(|model| usages.prices.price(model).is_none());
-    let in_span = |last: &&Timestamp| from.is_none_or(|from| local_day(**last, zone) >= from);
+    let in_span = |last: &&Timestamp| days.is_none_or(|days| days.contains(&local_day(**last, zone)));
     let mut costs = answer::AgentCosts {
         rows,
         total: row("", &all),
@@ -195,9 +196,9 @@ mod tests {
     #[test]
     fn days_are_those_of_the_persons_calendar() {
         let zone = Zone::parse("XXX-1").unwrap();
-        let costs = add_up(&usages(), By::Day, zone, Some(1));
-        assert_eq!(described(&costs), "1970-01-11 200, 1970-01-03 100, 1970-01-02 50+");
-        assert_eq!((costs.sessions, costs.not_counted, costs.without_tokens), (2, 1, 0));
+        let costs = add_up(&usages(), By::Day, zone, Some(&(1..=2)));
+        assert_eq!(described(&costs), "1970-01-03 100, 1970-01-02 50+");
+        assert_eq!((costs.sessions, costs.not_counted, costs.without_tokens), (1, 1, 0));
         let zone = Zone::parse("XXX1").unwrap();
         let costs = add_up(&usages(), By::Day, zone, None);
         assert_eq!(described(&costs), "1970-01-10 200, 1970-01-02 100, 1970-01-01 50+, 1969-12-31 25");

@@ -37,7 +37,8 @@ pub(crate) async fn costs(
         Err(QueryError::Failure(failure)) if failure.code == code::INTERNAL => None,
         Err(error) => return Err(error),
     };
-    let first = days.map(|days| local_day(now, zone) - i64::from(days) + 1);
+    let today = local_day(now, zone);
+    let span = days.map(|days| today - i64::from(days) + 1..=today);
     let (table, settings) = agents.memory.catalog().now();
     let project = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name)).transpose()?;
     let groups: Vec<String> = project.into_iter().collect();
@@ -55,7 +56,7 @@ pub(crate) async fn costs(
         total: row("", &costs.total),
         spent_today_usd: super::enrichment::dollars(enricher.shown().spent_today_nanos),
         daily_budget_usd: settings.llm.as_ref().and_then(|llm| llm.daily_budget_usd),
-        agents: usages.map(|usages| usages.add_up(by, zone, first)),
+        agents: usages.map(|usages| usages.add_up(by, zone, span.as_ref())),
     })
 }
 

@@ -27,6 +27,8 @@ const LISTED: usize = 12;
 const WEEK: i64 = 7;
 /// Days after which a project's open work is not told.
 const MONTH: i64 = 30;
+/// Most projects whose latest session is looked at for open work.
+const LOOKED_AT: usize = 60;
 /// Most open items of a project.
 const ITEMS: usize = 5;
 
@@ -72,8 +74,8 @@ pub(crate) async fn today(
 }
 
 fn spent(usages: &Usages, zone: Zone, today: i64) -> answer::Spent {
-    let week = usages.add_up(By::Day, zone, Some(today - WEEK + 1));
-    let today = usages.add_up(By::Day, zone, Some(today));
+    let week = usages.add_up(By::Day, zone, Some(&(today - WEEK + 1..=today)));
+    let today = usages.add_up(By::Day, zone, Some(&(today..=today)));
     answer::Spent { today: today.total, week: week.total, note: week.note }
 }
 
@@ -103,7 +105,10 @@ impl Day<'_> {
             let project = row.state.place.as_ref().map(|place| place.project.clone());
             day_of(row) > self.today - MONTH && project.is_some_and(|project| projects.insert(project))
         });
-        let open = latest.by_ref().take(self.limit).filter_map(|session| self.open(session)).collect();
+        let mut open: Vec<_> =
+            latest.by_ref().take(LOOKED_AT).filter_map(|session| self.open(session)).take(self.limit + 1).collect();
+        let more_projects = open.len() > self.limit || latest.next().is_some();
+        open.truncate(self.limit);
         let (mut running, more_running) = self.lines(&running);
         // What has not ended has no outcome yet.
         running.iter_mut().for_each(|session| session.outcome.clear());
@@ -114,7 +119,7 @@ impl Day<'_> {
             finished,
             more_finished,
             open,
-            more_projects: number(latest.count()),
+            more_projects,
             ..answer::Today::default()
         }
     }

@@ -23,9 +23,9 @@ pub struct Today {
     pub more_finished: u32,
     /// Open work of the latest session of each project that was active within 30 days, the latest project first.
     pub open: Vec<ProjectOpen>,
-    /// Further projects that were active then; what they left open is not looked at.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub more_projects: u32,
+    /// True if further projects have open work, or were not looked at.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub more_projects: bool,
     /// What the agents' models took, at list prices. Absent while that cannot be known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,

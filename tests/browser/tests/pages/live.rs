@@ -1,6 +1,7 @@
 //! What open tabs do while sessions go on and the daemon comes and goes.
 
 use fantoccini::Locator;
+use serde_json::json;
 
 use crate::browser::{first_address, with_browser};
 use crate::world::{World, id};
@@ -10,18 +11,23 @@ fn a_page_shows_what_is_written_meanwhile() {
     let world = World::new();
     let mut transcript = world.transcript("-work-shop", &id(1));
     transcript.prompt("count the walruses").reply("There are two.");
+    transcript.call("t1", "Bash", json!({"command": "count walruses"}));
     world.search("walruses");
     with_browser(&world, async |browser| {
         browser.open(&format!("/session/{}", id(1))).await;
+        let call = "document.querySelector('details.tool summary').innerText";
+        browser.until("the call", &format!("{call}.includes('no result')")).await;
         browser.run("window.same = true").await;
         browser.until("the event stream", "source !== null && source.readyState === 1").await;
+        transcript.result("t1", "two", false);
         transcript.prompt("and the lighthouses?").reply("Only one lighthouse is left.");
         let grown =
             "document.querySelector('#conversation ~ *') && document.body.innerText.includes('Only one lighthouse')";
         browser.until("the reply", &format!("Boolean({grown})")).await;
         assert_eq!(browser.run("return window.same").await, true, "without loading the page again");
         let copies = browser.run("return document.querySelectorAll('.message.assistant').length").await;
-        assert_eq!(copies, 2, "each message once: {}", browser.text().await);
+        assert_eq!(copies, 3, "each message once: {}", browser.text().await);
+        browser.until("the call's result", &format!("{call}.includes('ok')")).await;
 
         browser.open("/sessions").await;
         browser.run("window.same = true").await;
