@@ -12,6 +12,10 @@ const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 180.0;
 /// Space below for labels.
 const LABELS: f64 = 22.0;
+/// Where columns stand.
+const FLOOR: f64 = HEIGHT - LABELS;
+/// Height of the highest column.
+const HIGHEST: f64 = FLOOR - 4.0;
 /// Most labels below a chart.
 const LABELLED: usize = 8;
 
@@ -28,24 +32,32 @@ pub(crate) struct Bar {
 /// Bars from left to right, scaled to the highest.
 pub(crate) fn bars(title: &str, bars: &[Bar]) -> Markup {
     let highest = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
+    let labels: Vec<&str> = bars.iter().map(|bar| bar.label.as_str()).collect();
+    chart(title, &labels, highest, |index, left, width| {
+        let (bar, height) = (&bars[index], HIGHEST * bars[index].value / highest);
+        html! {
+            rect.s1 x=(left) y=(round(FLOOR - height)) width=(width) height=(round(height)) {
+                title { (bar.label) ": " (bar.shown) }
+            }
+        }
+    })
+}
+
+/// A chart with labels below its columns; `column` draws one, given its number, left edge and width. Nothing if the
+/// highest value is none.
+fn chart(title: &str, labels: &[&str], highest: f64, column: impl Fn(usize, f64, f64) -> Markup) -> Markup {
     if highest <= 0.0 {
         return html! {};
     }
-    let step = WIDTH / bars.len() as f64;
-    let every = bars.len().div_ceil(LABELLED);
-    let drawn = HEIGHT - LABELS;
+    let step = WIDTH / labels.len() as f64;
+    let every = labels.len().div_ceil(LABELLED);
     html! {
         svg.picture viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(title) {
-            line.axis x1="0" x2=(WIDTH) y1=(drawn) y2=(drawn) {}
-            @for (index, bar) in bars.iter().enumerate() {
-                @let height = (drawn - 4.0) * bar.value / highest;
-                @let left = step * index as f64;
-                rect.s1 x=(round(left + step * 0.1)) y=(round(drawn - height)) width=(round(step * 0.8)) height=(round(height)) {
-                    title { (bar.label) ": " (bar.shown) }
-                }
-                @if index % every == 0 {
-                    text.faint x=(round(left + step * 0.1)) y=(HEIGHT - 6.0) { (bar.label) }
-                }
+            line.axis x1="0" x2=(WIDTH) y1=(FLOOR) y2=(FLOOR) {}
+            @for (index, label) in labels.iter().enumerate() {
+                @let left = round(step * (index as f64 + 0.1));
+                (column(index, left, round(step * 0.8)))
+                @if index % every == 0 { text.faint x=(left) y=(HEIGHT - 6.0) { (label) } }
             }
         }
     }
@@ -65,27 +77,19 @@ pub(crate) fn stacks(title: &str, series: &[String], bars: &[Stack], shown: fn(f
     if highest <= 0.0 {
         return html! {};
     }
-    let step = WIDTH / bars.len() as f64;
-    let every = bars.len().div_ceil(LABELLED);
-    let drawn = HEIGHT - LABELS;
-    html! {
-        svg.picture viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(title) {
-            line.axis x1="0" x2=(WIDTH) y1=(drawn) y2=(drawn) {}
-            @for (index, bar) in bars.iter().enumerate() {
-                @let left = step * index as f64;
-                @for (place, value) in bar.values.iter().enumerate().filter(|(_, value)| **value > 0.0) {
-                    @let below: f64 = bar.values[..place].iter().sum();
-                    @let (height, foot) = ((drawn - 4.0) * value / highest, (drawn - 4.0) * below / highest);
-                    rect class=(format!("s{}", place + 1)) x=(round(left + step * 0.1)) y=(round(drawn - foot - height))
-                        width=(round(step * 0.8)) height=(round(height)) {
-                        title { (bar.label) ", " (series[place]) ": " (shown(*value)) }
-                    }
-                }
-                @if index % every == 0 {
-                    text.faint x=(round(left + step * 0.1)) y=(HEIGHT - 6.0) { (bar.label) }
-                }
+    let labels: Vec<&str> = bars.iter().map(|bar| bar.label.as_str()).collect();
+    let column = |index: usize, left: f64, width: f64| {
+        let bar: &Stack = &bars[index];
+        html! { @for (place, value) in bar.values.iter().enumerate().filter(|(_, value)| **value > 0.0) {
+            @let below: f64 = bar.values[..place].iter().sum();
+            @let (height, foot) = (HIGHEST * value / highest, HIGHEST * below / highest);
+            rect class=(format!("s{}", place + 1)) x=(left) y=(round(FLOOR - foot - height)) width=(width) height=(round(height)) {
+                title { (bar.label) ", " (series[place]) ": " (shown(*value)) }
             }
-        }
+        } }
+    };
+    html! {
+        (chart(title, &labels, highest, column))
         ul.legend { @for (place, name) in series.iter().enumerate() {
             li { svg viewBox="0 0 12 12" aria-hidden="true" { rect class=(format!("s{}", place + 1)) width="12" height="12" {} } (name) }
         } }

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     fn witness(at: &str, outcomes: Outcomes) -> Witness {
-        let project = Some("/work/shop".to_owned());
+        let project = Some("/srv/shop".to_owned());
         Witness { project, at: Timestamp::parse(at), outcomes, ..Witness::default() }
     }
 
@@ -147,13 +147,13 @@ mod tests {
         let file = |path: &str, changed, added| File { path: path.to_owned(), changed, added, ..File::default() };
         let of = |files: Vec<File>| Outcomes { files, ..Outcomes::default() };
         let mut below = witness("2026-03-15T12:00:00Z", of(vec![file("lib.rs", true, 2)]));
-        below.project = Some("/work/shop/src".to_owned());
+        below.project = Some("/srv/shop/src".to_owned());
         let first = of(vec![file("src/lib.rs", true, 1), file("a.rs", true, 90), file("/etc/hosts", false, 0)]);
-        let (files, more) = files(&[witness("2026-03-16T12:00:00Z", first), below], "/work/shop", 10);
+        let (files, more) = files(&[witness("2026-03-16T12:00:00Z", first), below], "/srv/shop", 10);
         let told: Vec<_> =
             files.iter().map(|file| (file.path.as_str(), file.changed_in, file.read_in, file.added)).collect();
         assert_eq!(told, [("src/lib.rs", 2, 0, 3), ("a.rs", 1, 0, 90), ("/etc/hosts", 0, 1, 0)]);
-        assert_eq!((more, files[0].ask.as_str()), (0, "/work/shop/src/lib.rs"));
+        assert_eq!((more, files[0].ask.as_str()), (0, "/srv/shop/src/lib.rs"));
         assert!(files[0].last_at.as_deref().unwrap().starts_with("2026-03-16"));
     }
 }
