@@ -141,8 +141,10 @@ enum Command {
     /// Show how a command is really run here, and how often it succeeds
     How(how::Args),
     /// Show recurring sequences, commands that mostly fail, and retries
-    #[command(visible_alias = "workflows")]
     Patterns(patterns::Args),
+    /// Show recurring sequences, commands that mostly fail, and retries
+    #[command(hide = true)]
+    Workflows(patterns::Args),
     /// Show what runs, what was finished today, what is open and what was spent
     Today(today::Args),
     /// Show a project: its sessions, decisions, open work, files and checks
@@ -157,7 +159,7 @@ enum Command {
     Reindex(reindex::Args),
     /// Have a model enrich stored sessions now
     Enrich(enrich::Args),
-    /// Show what model calls have cost, by day, session, project or model
+    /// Show what your agents' tokens cost at list prices, and Baton's own model calls
     Costs(costs::Args),
     /// Explain why a session is in its state, event by event, and what comes next
     Explain(explain::Args),
@@ -355,7 +357,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Blame(args) => blame::run(&environment, &args),
         Command::Fix(args) => fix::run(&environment, &args),
         Command::How(args) => how::run(&environment, &args),
-        Command::Patterns(args) => patterns::run(&environment, &args),
+        Command::Patterns(args) | Command::Workflows(args) => patterns::run(&environment, &args),
         Command::Today(args) => today::run(&environment, &args),
         Command::Project(args) => project_overview::run(&environment, &args),
         Command::Graph(args) => graph::run(&environment, &args),

@@ -8,13 +8,13 @@ use clap::ValueEnum;
 
 use super::{Error, question};
 use crate::environment::{self, Environment};
-use crate::print::{self, Cell, Column, Style, Table};
+use crate::print::{self, Cell, Column, Output, Style, Table};
 
 const HELP: &str = "\
 Two parts. Your agents, at list prices: the tokens in their transcripts, each request once, at the prices of llm.prices \
 or of the built-in table. A plan or a discount is in no transcript, so this is what the tokens would cost, not what you \
 paid. A model without a price is named and is in no cost. What a fork has copied counts for the session that it was \
-copied from; subagents count for the session that started them.
+copied from; subagents count for the session that started them, if it is known.
 
 Baton's own model calls: those recorded in the event log, with the price at the time of the call. A call with an \
 unknown end, because the daemon or the connection ended during it, is counted separately with its estimate: it may have \
@@ -27,11 +27,12 @@ JSON: \
 \"running_calls\",\"unknown_usd\"}],\"total\":{…},\"spent_today_usd\",\"daily_budget_usd\",\"agents\":{\"rows\":[{\"key\",\
 \"messages\",\"input_tokens\",\"output_tokens\",\"cache_read_input_tokens\",\"cache_creation_input_tokens\",\
 \"cache_creation_1h_input_tokens\",\"output_is_lower_bound\",\"cost_usd\",\"models\":[{\"model\",…}]}],\"total\":{…},\
-\"unpriced_models\",\"sessions\",\"not_counted\",\"without_tokens\",\"note\"}}. cost_usd is null if no price is known.
+\"unpriced_models\",\"sessions\",\"subagents\",\"not_counted\",\"without_tokens\",\"note\"}}. cost_usd is null if no price is known.
 
 Examples:
   baton costs                          by day
   baton costs --days 7 --by project
+  baton costs --since \"last week\" --until \"this week\"
   baton costs --project . --by model
   baton costs --by agent
   baton costs --by session --json";
@@ -56,6 +57,12 @@ pub(super) struct Args {
     /// Only the last N days, today included [default: all]
     #[arg(long, value_name = "N", value_parser = super::number::<u32, 1, 36_500>)]
     days: Option<u32>,
+    /// Only from this day on: 2026-03-14, 2026-03, yesterday, "last week", or an age: 12h, 7d, 2w, 3m (months)
+    #[arg(long, value_name = "WHEN", value_parser = super::timeline::moment)]
+    since: Option<String>,
+    /// Only the days before this one, in the same forms
+    #[arg(long, value_name = "WHEN", value_parser = super::timeline::moment)]
+    until: Option<String>,
     /// Only sessions of this agent, by its name or the first word of it
     #[arg(long, value_name = "A", value_parser = super::agent)]
     agent: Option<Agent>,
@@ -76,6 +83,8 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     };
     let params = CostsParams {
         days: args.days,
+        since: args.since.clone(),
+        until: args.until.clone(),
         agent: args.agent,
         by: Some(by.to_owned()),
         project: args.options.project(),
@@ -92,7 +101,15 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     match &costs.agents {
         None => output.line("Not known: the memory is not available now. `baton status` tells why."),
         Some(agents) if agents.rows.is_empty() => output.line("No request of a model was found."),
-        Some(agents) => agents_table(&costs.by, agents).lines(&output).iter().for_each(|line| output.line(line)),
+        Some(agents) => {
+            agents_table(&output, &costs.by, agents).lines(&output).iter().for_each(|line| output.line(line));
+            let subagents = if agents.subagents > 0 {
+                format!(" and {}", print::counted(agents.subagents, "subagent"))
+            } else {
+                String::new()
+            };
+            output.line(&format!("In {}{subagents}.", print::counted(agents.sessions, "session")));
+        }
     }
     if let Some(agents) = &costs.agents {
         let unpriced = agents.unpriced_models.iter().map(|model| print::plain(model)).collect::<Vec<_>>().join(", ");
@@ -108,8 +125,10 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     } else {
         table(&costs).lines(&output).iter().for_each(|line| output.line(line));
     }
-    let of = costs.daily_budget_usd.map_or(String::new(), |budget| format!(" of {}", usd(budget)));
-    print::note(&format!("today: {}{of}", usd(costs.spent_today_usd)));
+    if costs.spent_today_usd > 0.0 || costs.daily_budget_usd.is_some() {
+        let of = costs.daily_budget_usd.map_or(String::new(), |budget| format!(" of {}", usd(budget)));
+        print::note(&format!("Baton's own calls today: {}{of}", usd(costs.spent_today_usd)));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -124,7 +143,7 @@ fn head(by: &str) -> &'static str {
     }
 }
 
-fn agents_table(by: &str, agents: &AgentCosts) -> Table<7> {
+fn agents_table(output: &Output, by: &str, agents: &AgentCosts) -> Table<7> {
     let mut table = Table::new([
         Column::number("COST"),
         Column::number("REQUESTS"),
@@ -136,19 +155,28 @@ fn agents_table(by: &str, agents: &AgentCosts) -> Table<7> {
     ]);
     let row = |cost: &AgentCost, key: Cell| {
         let tokens = &cost.tokens;
-        let number = |count: u64| Cell::new(count.to_string());
+        let number = |count: u64| Cell::new(print::grouped(count));
+        let more = if tokens.output_is_lower_bound { "+" } else { "" };
         [
             Cell::new(list_price(cost)),
             number(tokens.messages),
             number(tokens.input_tokens),
             number(tokens.cache_read_input_tokens),
             number(tokens.cache_creation_input_tokens),
-            number(tokens.output_tokens),
+            Cell::new(print::grouped(tokens.output_tokens) + more),
             key,
         ]
     };
     for cost in &agents.rows {
-        table.row(row(cost, Cell::new(print::plain(&cost.key))));
+        let key = match by {
+            "agent" => Agent::title_of(&cost.key).to_owned(),
+            "session" => {
+                let id = output.id(&cost.key);
+                cost.title.as_ref().map_or_else(|| id.clone(), |title| format!("{id} {title}"))
+            }
+            _ => cost.key.clone(),
+        };
+        table.row(row(cost, Cell::new(print::plain(&key))));
     }
     if agents.rows.len() > 1 {
         table.row(row(&agents.total, Cell::styled(Style::Faint, "in all")));
@@ -178,7 +206,7 @@ fn table(costs: &Costs) -> Table<6> {
             (0, running) => format!("{running} under way, {} at most", usd(cost.unknown_usd)),
             (calls, running) => format!("{calls} and {running} under way, {} at most", usd(cost.unknown_usd)),
         };
-        let number = |count: u64| Cell::new(count.to_string());
+        let number = |count: u64| Cell::new(print::grouped(count));
         [
             Cell::new(usd(cost.usd)),
             number(cost.calls),
@@ -207,7 +235,6 @@ mod tests {
     use baton_protocol::answer::{ModelUsage, Tokens};
 
     use super::*;
-    use crate::print::Output;
 
     #[test]
     fn small_amounts_are_shown() {
@@ -225,7 +252,7 @@ mod tests {
             (None, vec![model(None)], "?"),
         ] {
             let tokens = Tokens { cost_usd, ..Tokens::default() };
-            assert_eq!(list_price(&AgentCost { key: String::new(), tokens, models }), told);
+            assert_eq!(list_price(&AgentCost { tokens, models, ..AgentCost::default() }), told);
         }
     }
 

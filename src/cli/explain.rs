@@ -2,17 +2,17 @@
 
 use std::process::ExitCode;
 
-use baton_protocol::answer::{Explain, HistoryEvent, Row};
+use baton_protocol::answer::{Explain, HistoryEvent};
 use baton_protocol::{ExplainParams, method};
 
 use super::Error;
-use crate::environment::Environment;
+use crate::environment::{Environment, zone};
 use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
-Shows a session's history from the log: each event with its time, its reason and its effect; then the current state, \
-what is still owed to the session and when, and whatever else affects it: switches, files with the same id, lines that \
-could not be read. Reasons name the timeouts configured now. `baton replay` shows in detail what each event changed.
+Says why a session was closed, its state, what comes next and when, and whatever else affects it: switches, files with \
+the same id, lines that could not be read. Below is its history from the log: each event with its time, its reason and \
+its effect. Times are on your clock (TZ, else the system's zone). Reasons name the timeouts configured now. `baton replay` shows in detail what each event changed.
 
 JSON: the fields of `baton sessions`, and \
 {\"events\":[{\"position\",\"sequence\",\"at\",\"type\",\"told\",\"why\",\"before\",\"after\", \
@@ -41,13 +41,13 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         return Ok(ExitCode::SUCCESS);
     }
     head(&output, &explained);
+    answer(&output, &explained);
+    output.line("");
     let mut last: Option<&HistoryEvent> = None;
     for happened in &explained.events {
         output.line(&event(&output, happened, last));
         last = Some(happened);
     }
-    output.line("");
-    end(&output, &explained);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -85,13 +85,14 @@ fn head(output: &Output, explained: &Explain) {
 /// events with one cause and time.
 fn event(output: &Output, happened: &HistoryEvent, last: Option<&HistoryEvent>) -> String {
     let together = last.is_some_and(|last| last.at == happened.at && last.cause == happened.cause);
-    let time = if together { " ".repeat(happened.at.len()) } else { happened.at.clone() };
+    let at = zone::minute(&happened.at);
+    let time = if together { " ".repeat(at.len()) } else { at.clone() };
     let what = match &happened.unreadable {
         Some(why) => output.styled(Style::Warning, &format!("{}: {}", happened.kind, one_line(why))),
         None => one_line(&happened.told),
     };
     let mut text = format!("{}  {what}", output.styled(Style::Faint, &time));
-    let indent = " ".repeat(happened.at.len() + 4);
+    let indent = " ".repeat(at.len() + 4);
     if let Some(why) = &happened.why {
         text.push_str(&format!("\n{indent}{}", output.styled(Style::Faint, &one_line(why))));
     }
@@ -111,63 +112,39 @@ fn style(state: &str) -> Style {
     }
 }
 
-/// Formats the state with its reason, what ended the session, and the note of the close.
-fn state_of(row: &Row) -> String {
-    let mut state = row.state.clone();
-    if let Some(why) = &row.why {
-        state.push_str(&format!(" ({why})"));
-    }
-    if let Some(end) = &row.end {
-        state.push_str(&format!(", ended by {end}"));
-        // Without an end the note belongs to an earlier close, after which the session went on.
-        if let Some(note) = &row.close_note {
-            state.push_str(&format!(": {}", one_line(note)));
-        }
-    }
-    state
-}
-
-fn end(output: &Output, explained: &Explain) {
+/// Why it has ended, the state with its reason, and what comes next.
+fn answer(output: &Output, explained: &Explain) {
     let row = &explained.row;
-    output.line(&format!("Now it is {}.", output.styled(style(&row.state), &state_of(row))));
+    if let Some(ending) = row.ending(zone::minute) {
+        output.line(&output.styled(Style::Strong, &one_line(&ending)));
+    }
+    let why = row.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+    let state = output.styled(style(&row.state), &format!("{}{why}", row.state));
     match &row.episode_uuid {
-        Some(episode) => output.line(&format!("Its episode is {episode}.")),
-        None => output.line("It has no episode."),
+        Some(episode) => output.line(&format!("It is {state} now, as episode {episode}.")),
+        None => output.line(&format!("It is {state} now, and has no episode.")),
     }
     for owed in &explained.owed {
-        let at = owed.at.as_deref().unwrap_or("now");
-        output.line(&format!("Owed: {} {}, {}", owed.what, output.styled(Style::Strong, at), one_line(&owed.why)));
+        let at = owed.at.as_deref().map_or_else(|| "now".to_owned(), zone::minute);
+        output.line(&format!("Next: {} {}, {}", owed.what, output.styled(Style::Strong, &at), one_line(&owed.why)));
     }
     if explained.owed.is_empty() {
         output.line(match row.state.as_str() {
-            "forgotten" => {
-                "Nothing is owed: it is not read again, even if its file grows; `baton forget --undo` lifts that."
-            }
-            _ => "Nothing is owed: it changes when its file grows or on request.",
+            "forgotten" => "It is not read again, even if its file grows; `baton forget --undo` lifts that.",
+            _ => "Nothing more is due: it changes when its file grows or on request.",
         });
     }
     explained.notes.iter().for_each(|note| output.line(&format!("Note: {}", one_line(note))));
 }
 
+/// A text on one line, its times on the person's clock.
 fn one_line(text: &str) -> String {
-    print::one_line(text, usize::MAX)
+    zone::with_times(&print::one_line(text, usize::MAX))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_note_of_a_close_is_shown_while_that_close_ends_the_session() {
-        let row = |state: &str, end: Option<&str>| Row {
-            state: state.to_owned(),
-            end: end.map(str::to_owned),
-            close_note: Some("done".to_owned()),
-            ..Row::default()
-        };
-        assert_eq!(state_of(&row("indexed", Some("explicit"))), "indexed, ended by explicit: done");
-        assert_eq!(state_of(&row("inactive", None)), "inactive", "it has gone on since");
-    }
 
     #[test]
     fn what_came_together_has_its_time_once() {

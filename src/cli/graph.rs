@@ -47,14 +47,16 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         caller: environment::caller(),
     };
     let (result, output) = question::call(environment, method::GRAPH, &params, args.options.json)?;
+    let answer: Graph = super::parse_result(&result)?;
     if args.options.json {
         output.json(&result);
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        show(&output, &answer);
+        question::note_freshness(&answer.freshness);
     }
-    let answer: Graph = super::parse_result(&result)?;
-    show(&output, &answer);
-    question::note_freshness(&answer.freshness);
-    Ok(ExitCode::SUCCESS)
+    // As with a project that is not known.
+    let is_unknown = !params.about.trim().is_empty() && answer.center.is_none();
+    Ok(if is_unknown { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn show(output: &Output, graph: &Graph) {

@@ -23,7 +23,7 @@ JSON: \
 \"retry_loops\":[{\"what\",\"loops\",\"failures\",\"longest\",\"resolved\",\"without_edits\",\"last\"}],\"more\",\"diagram\",\"freshness\"}
 
 Examples:
-  baton patterns                             of this project
+  baton workflows                            the same as `baton patterns`: of this project
   baton patterns -p ledger-api -n 20         more of another
   baton patterns --agent codex               of what one agent does
   baton patterns --format dot | dot -Tsvg    the sequences as a graph";
@@ -90,6 +90,10 @@ fn show(output: &Output, patterns: &Patterns) {
         return output.line(print::plain(diagram).trim_end());
     }
     heading(output, &patterns.message);
+    if let Some(project) = &patterns.project {
+        let scope = format!("Only of {}; another with --project.", print::one_line(project, usize::MAX));
+        output.line(&output.styled(Style::Faint, &scope));
+    }
     for sequence in &patterns.sequences {
         let known = sequence.ok + sequence.failed;
         let rate = sequence.success_rate;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use baton_protocol::answer::{AgentCount, Project, Projects, Quote};
-use baton_protocol::{ProjectParams, ProjectsParams, method};
+use baton_protocol::{Agent, ProjectParams, ProjectsParams, method};
 
 use super::question::{place, rate, row};
 use super::{Error, question};
@@ -128,12 +128,12 @@ fn show(output: &Output, project: &Project, listed: usize) {
     for session in project.sessions.iter().take(listed) {
         let title = if session.title.is_empty() { "(no title)" } else { &session.title };
         let at = session.ended_at.as_deref().map(zone::minute).unwrap_or_default();
-        let agent = session.agent.as_deref().unwrap_or_default();
+        let agent = session.agent.as_deref().map_or("", Agent::title_of);
         row(
             output,
             2,
             &format!("{at} {} {title}", output.id(&session.session_id)),
-            &format!("{agent} {}", session.outcome),
+            &format!("{agent} {}", super::timeline::outcome(&session.outcome)),
         );
     }
     let hidden = project.sessions.len().saturating_sub(listed);

@@ -64,7 +64,7 @@ Examples:
 #[command(after_long_help = HELP)]
 pub(super) struct Args {
     /// The export; `-` reads standard input
-    #[arg(value_name = "FILE", required_unless_present = "at")]
+    #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
     /// Only the event at this position, and the sessions as of it; without a file, of this home's log
     #[arg(long, value_name = "POSITION", conflicts_with_all = ["until", "step", "summary", "against"])]
@@ -156,6 +156,10 @@ pub(super) fn file(args: &Args) -> Result<ExitCode, Error> {
 
 /// Shows a position of this home's log.
 pub(super) fn live(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    if args.at.is_none() {
+        let message = "name a file written by `baton log export -o FILE`, or show this home's log with `--at POSITION`";
+        return Err(Error::Usage(message.to_owned()));
+    }
     let params = ReplayParams {
         at: args.at.filter(|at| *at > 0),
         session: args.session.as_deref().map(super::session),

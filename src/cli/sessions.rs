@@ -48,7 +48,8 @@ Examples:
   baton sessions --state active        the open ones
   baton sessions --state empty         those without messages
   baton sessions --agent codex         those of one agent
-  baton sessions --since 7d -n 20      the latest 20 of the last week
+  baton sessions --since 7d -n 20      the latest 20 of the last 7 days
+  baton sessions --since \"last week\" --until \"this week\"
   baton sessions --project .           those of this directory's project";
 
 #[derive(Debug, clap::Args)]
@@ -69,6 +70,9 @@ pub(super) struct Args {
     /// Only sessions active since then: a date, or 12h, 7d, 2w, 3m (months)
     #[arg(long, value_name = "WHEN", value_parser = super::timeline::moment)]
     since: Option<String>,
+    /// Only sessions that were last active before then, in the same forms
+    #[arg(long, value_name = "WHEN", value_parser = super::timeline::moment)]
+    until: Option<String>,
     /// How many sessions to list [default: all]
     #[arg(long, short = 'n', value_name = "N", value_parser = super::number::<u32, 1, { u64::MAX }>)]
     limit: Option<u32>,
@@ -87,6 +91,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         agent: args.agent,
         subagents: args.subagents,
         since: args.since.clone(),
+        until: args.until.clone(),
         limit: args.limit,
         caller: environment::caller(),
         ..SessionsParams::default()
@@ -104,8 +109,8 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         ));
     }
     if found.sessions.is_empty() {
-        let is_filtered =
-            args.state.is_some() || args.project.is_some() || args.agent.is_some() || args.since.is_some();
+        let is_timed = args.since.is_some() || args.until.is_some();
+        let is_filtered = args.state.is_some() || args.project.is_some() || args.agent.is_some() || is_timed;
         output.line(match is_filtered {
             true => "No such sessions. `baton sessions` lists all.",
             false if examples::stand_in(environment).is_some() => {
@@ -145,7 +150,7 @@ fn table(output: &Output, rows: &[Row], now: Timestamp) -> Table<8> {
     }
     // A home that was just set up, or whose memory is being built anew, knows no titles.
     let has_room = output.fit().is_none_or(|fit| fit >= TITLE_FIT);
-    if !has_room || rows.iter().all(|row| row.title.is_none()) {
+    if !has_room || rows.iter().all(|row| row.title.as_deref().unwrap_or_default().is_empty()) {
         table.hide(TITLE_COLUMN);
     }
     for row in rows {
@@ -161,7 +166,7 @@ fn table(output: &Output, rows: &[Row], now: Timestamp) -> Table<8> {
             Cell::styled(style, shown_state(row)),
             Cell::new(row.last_activity.as_deref().map_or_else(|| "-".to_owned(), |at| ago(at, now))),
             Cell::new(row.message_count.to_string()),
-            Cell::new(row.agent.as_deref().unwrap_or("-")),
+            Cell::new(row.agent.as_deref().map_or("-", Agent::title_of)),
             Cell::new(row.title.as_deref().unwrap_or_default()),
             Cell::new(row.project.as_deref().unwrap_or("-")),
         ]);

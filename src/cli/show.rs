@@ -8,10 +8,10 @@ use std::process::ExitCode;
 
 use baton_conversation::transcript::named_lines;
 use baton_protocol::answer::{Metadata, Relation, Row, SessionEnrichment, Show};
-use baton_protocol::{ShowParams, method};
+use baton_protocol::{Agent, ShowParams, method};
 
 use super::Error;
-use crate::environment::Environment;
+use crate::environment::{Environment, zone};
 use crate::print::{self, Output, Style};
 
 /// Most types of records shown in one line.
@@ -112,23 +112,21 @@ fn facts(row: &Row) -> Vec<(&'static str, String)> {
         }
         None => row.state.clone(),
     };
-    let closed = match (&row.close_reason, &row.close_note) {
-        (Some(reason), Some(note)) => Some(format!("{reason}: {note}")),
-        (Some(reason), None) => Some(reason.clone()),
-        (None, _) => None,
-    };
+    // After a close that did not end it, such as by a search, or after which it went on, only that is known.
+    let closed = row.ending(zone::minute).or_else(|| row.close_reason.clone());
+    let time = |at: &Option<String>| at.as_deref().map(zone::minute);
     let lines = |count: u64| (count > 0).then(|| print::counted(count, "line"));
     let facts = [
         ("state", Some(state)),
         ("project", row.project.clone()),
-        ("agent", row.agent.clone()),
+        ("agent", row.agent.as_deref().map(|agent| Agent::title_of(agent).to_owned())),
         ("transcript", row.file_path.clone()),
         ("subagent of", row.parent_session_id.clone()),
         ("messages", row.source.is_none().then(|| row.message_count.to_string())),
         ("note", row.source.clone()),
-        ("last activity", row.last_activity.clone()),
+        ("last activity", time(&row.last_activity)),
         ("closed", closed),
-        ("indexed", row.last_indexed_at.clone()),
+        ("indexed", time(&row.last_indexed_at)),
         ("episode", row.episode_uuid.clone()),
         ("enrichment", row.enrichment.as_ref().map(enrichment)),
         ("records", by_type(&row.records_by_type)),
@@ -146,11 +144,11 @@ fn newer(events: u64) -> Option<String> {
     Some(format!("{events} of a newer version of Baton; nothing new is recorded until that is installed again"))
 }
 
-/// `enriched by gpt-4.1-mini, 2026-03-14T09:26:53Z`, `given_up (cut_off)`, `owed (timed_out), again at …`, `enriched by …;
+/// `enriched by gpt-4.1-mini, 2026-03-14 09:26`, `given_up (cut_off)`, `owed (timed_out), again at …`, `enriched by …;
 /// asked again: given_up (refused)`.
 fn enrichment(enriched: &SessionEnrichment) -> String {
     let by = enriched.model.as_ref().map(|model| format!(" by {model}"));
-    let at = enriched.at.as_ref().map(|at| format!(", {at}"));
+    let at = enriched.at.as_ref().map(|at| format!(", {}", zone::minute(at)));
     let dropped = (enriched.dropped_claims > 0).then(|| {
         format!(
             "; {} dropped, because their lines do not exist",
@@ -161,7 +159,7 @@ fn enrichment(enriched: &SessionEnrichment) -> String {
         .then(|| format!("; {} in the middle not sent", print::counted(enriched.unseen, "message")));
     let asked = enriched.again.as_ref().map(|again| format!("; asked again: {again}"));
     let why = enriched.why.as_ref().map(|why| format!(" ({why})"));
-    let again = enriched.retry_at.as_ref().map(|at| format!(", again at {at}"));
+    let again = enriched.retry_at.as_ref().map(|at| format!(", again at {}", zone::minute(at)));
     let step = enriched.next_step.as_ref().map(|step| format!("; {step}"));
     let more = [by, at, dropped, unseen, asked, why, again, step].map(Option::unwrap_or_default).concat();
     format!("{}{more}", enriched.state)
@@ -203,7 +201,8 @@ fn relations(relations: &[Relation]) -> Vec<(&'static str, String)> {
 }
 
 fn related(relation: &Relation) -> String {
-    let aside: Vec<String> = [&relation.agent_type, &relation.description].into_iter().flatten().cloned().collect();
+    let about = [&relation.agent_type, &relation.description, &relation.title];
+    let aside: Vec<String> = about.into_iter().flatten().cloned().collect();
     let shared = relation.shared_records.map(|count| format!("{} in common", print::counted(count, "record")));
     match aside.into_iter().chain(shared).collect::<Vec<_>>() {
         aside if aside.is_empty() => relation.session_id.clone(),
@@ -258,7 +257,7 @@ mod tests {
         let enriched = SessionEnrichment {
             state: "enriched".into(),
             model: Some("m".into()),
-            at: Some("2026-03-14T09:26:53Z".into()),
+            at: Some("then".into()),
             unseen: 1,
             again: Some("given_up".into()),
             why: Some("cut_off".into()),
@@ -274,7 +273,7 @@ mod tests {
         for (told, line) in [
             (
                 &enriched,
-                "enriched by m, 2026-03-14T09:26:53Z; 1 message in the middle not sent; asked again: given_up \
+                "enriched by m, then; 1 message in the middle not sent; asked again: given_up \
                  (cut_off); do this",
             ),
             (&owed, "owed (timed_out), again at then"),

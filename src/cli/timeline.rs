@@ -55,7 +55,7 @@ pub(super) struct Args {
 pub(super) fn moment(text: &str) -> Result<String, String> {
     let is_known = parse_moment(text, Timestamp(0)).is_some();
     is_known.then(|| text.to_owned()).ok_or_else(|| {
-        "write a date such as 2026-03-14, 2026-03 or yesterday, or an age: 12h, 7d, 2w, 3m (months), 1y".to_owned()
+        "write a date such as 2026-03-14, 2026-03, yesterday or \"last week\", or an age: 12h, 7d, 2w, 3m (months), 1y".to_owned()
     })
 }
 
@@ -96,6 +96,11 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     Ok(ExitCode::SUCCESS)
 }
 
+/// An outcome in a word that means nothing else here: sessions are open, too, and items.
+pub(super) fn outcome(outcome: &str) -> &str {
+    if outcome == "open" { "unfinished" } else { outcome }
+}
+
 pub(super) fn show(output: &Output, session: &TimelineSession, with_agent: bool) {
     let ended = session.ended_at.as_deref().map(zone::minute).unwrap_or_default();
     let ended = ended.get(11..).unwrap_or("     ");
@@ -109,12 +114,13 @@ pub(super) fn show(output: &Output, session: &TimelineSession, with_agent: bool)
     let project = session.project.as_deref().map(|path| path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned());
     let some = |count: u64, what: &str| (count > 0).then(|| print::counted(count, what));
     let about = [
-        session.agent.clone().filter(|_| with_agent),
+        session.agent.as_deref().filter(|_| with_agent).map(|agent| Agent::title_of(agent).to_owned()),
         project,
-        Some(session.outcome.clone()).filter(|outcome| !outcome.is_empty()),
+        session.running.then(|| "running".to_owned()),
+        Some(outcome(&session.outcome).to_owned()).filter(|outcome| !outcome.is_empty()),
         some(session.files_changed, "file"),
         some(session.commits, "commit"),
-        some(session.open_ends, "open end"),
+        some(session.open_ends, "open item"),
     ];
     let about = about.into_iter().flatten().collect::<Vec<_>>().join(", ");
     output.hanging(25, &format!("  {:21}  {}", "", output.styled(Style::Faint, &print::plain(&about))));

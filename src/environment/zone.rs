@@ -10,6 +10,11 @@ pub(crate) fn minute(at: &str) -> String {
     Timestamp::parse(at).and_then(minute).unwrap_or_else(|| at.to_owned())
 }
 
+/// A text in which the times are as the person's clock shows them.
+pub(crate) fn with_times(text: &str) -> String {
+    baton_conversation::record::with_times(text, minute)
+}
+
 /// The person's day of an RFC 3339 time: `2026-03-14`. Anything else stays as it is.
 pub(crate) fn day(at: &str) -> String {
     let minute = minute(at);

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use baton_base::shell::is_plain;
+pub(crate) use baton_base::shell::quoted;
 use baton_events::session::SignalKind;
 
 /// Programs that can be called as a hook. The second takes `hook` as its first argument.
@@ -88,23 +90,6 @@ impl OwnHook {
 fn portable(path: &Path) -> String {
     let text = path.components().collect::<PathBuf>().display().to_string();
     if cfg!(windows) { text.replace('\\', "/") } else { text }
-}
-
-/// Quotes a word for a shell, if it needs quotes.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_literal = |letter: char| !"\"$`\\!".contains(letter);
-    if !word.is_empty() && !word.starts_with('~') && word.chars().all(is_plain) {
-        word.to_owned()
-    } else if word.chars().all(is_literal) {
-        format!("\"{word}\"")
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-/// True if no shell gives the character a special meaning outside quotes.
-fn is_plain(letter: char) -> bool {
-    letter.is_alphanumeric() || "/._-+@%:,=~".contains(letter)
 }
 
 /// Splits a command line into words without quotes. `None` if it contains anything with a meaning to a shell:

@@ -82,6 +82,19 @@ pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
+/// A number with commas between groups of three digits.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// The message that `count` signals were lost. The possible reasons are counted together.
 pub(crate) fn lost_signals(count: u64) -> String {
     let were = if count == 1 { "1 signal of a hook was".to_owned() } else { format!("{count} signals of hooks were") };

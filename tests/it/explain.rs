@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use serde_json::Value;
 
+use crate::page::Address;
 use crate::transcript::now;
 use crate::world::{World, finished, id, list, text};
 
@@ -49,9 +50,44 @@ fn a_session_is_explained_from_its_discovery_to_what_is_owed() {
     assert!(text(&owed[0]["why"]).starts_with("30 min after what was last said, at "), "{explained}");
     assert!(told(&explained, "why").iter().any(|why| why.starts_with("replaces episode ")), "{explained}");
     let said = world.ok(&["explain", &id(1)]).out;
-    for line in ["close asked for: explicit", "active -> indexing", "Now it is indexed.", "Owed: close 20"] {
+    for line in ["close: explicit", "active -> indexing", "It is indexed now, as episode ", "Next: close 20"] {
         assert!(said.contains(line), "{line:?} is missing in {said}");
     }
+}
+
+#[test]
+fn the_reason_of_an_end_comes_first_everywhere_and_times_are_local() {
+    let mut world = World::new();
+    world.set("TZ", "XXX-1");
+    world.transcript("-work-one", &id(1)).prompt("mend the zebra parser").reply("It is mended.");
+    world.ok(&["close", &id(1), "--reason", "story done"]);
+    let silent = world.transcript("-work-one", &id(2)).minutes_ago(600);
+    { silent }.prompt("an abandoned giraffe").reply("Nobody answers.");
+    world.search("giraffe");
+    let address = Address::new(&world);
+    let cookie = address.enter();
+    let last = world.show(&id(2))["last_activity"].as_str().unwrap().to_owned();
+    let utc = baton_conversation::record::Timestamp::parse(&last).unwrap();
+    let local = utc.plus_ms(60 * 60 * 1_000).to_string()[..16].replace('T', " ");
+    for (session, ending) in [
+        (id(1), "\"story done\": the reason that was given when it was closed.".to_owned()),
+        (id(2), format!("Closed because nothing was said after {local}; no agent reported its end.")),
+    ] {
+        let explained = world.ok(&["explain", &session]).out;
+        let (answer, history) = (explained.find(&ending).unwrap(), explained.find("transcript of").unwrap());
+        assert!(answer < history && explained.contains("Nothing more is due"), "{explained}");
+        assert!(!explained.contains("00.000Z") && !explained.contains("generation"), "{explained}");
+        let shown = world.ok(&["show", &session]).out;
+        assert!(shown.contains(&format!("closed        {ending}")) && shown.contains("Claude Code"), "{shown}");
+    }
+    let page = address.get(&format!("/session/{}", id(1)), &cookie).body;
+    assert!(page.contains("&quot;story done&quot;: the reason"), "{page}");
+    let page = address.get(&format!("/session/{}", id(2)), &cookie).body;
+    assert!(page.contains("Closed because nothing was said after "), "{page}");
+    // The machine's form stays as it was.
+    let explained = world.json(&["explain", &id(1)]);
+    assert_eq!((&explained["end"], &explained["close_note"]), (&"explicit".into(), &"story done".into()));
+    assert!(text(&explained["last_activity"]).ends_with('Z'), "{explained}");
 }
 
 #[test]
@@ -86,7 +122,7 @@ fn a_forgotten_session_is_not_said_to_change_when_it_grows() {
     assert!(world.ok(&["explain", &id(1)]).out.contains("it changes when its file grows"));
     world.ok(&["forget", &id(1), "--yes"]);
     let said = world.ok(&["explain", &id(1)]).out;
-    assert!(said.contains("it is not read again") && said.contains("--undo"), "{said}");
+    assert!(said.contains("It is not read again") && said.contains("--undo"), "{said}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ pub mod lock;
 pub mod pinned_folder;
 pub mod project;
 pub mod restart_budget;
+pub mod shell;
 pub mod supervised_task;
 pub mod task;
 pub mod throttle;

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use baton_conversation::printable::plain;
 use baton_protocol::{Failure, Progress, code};
 use baton_queries::calls;
 use baton_queries::client::{Client, QueryError};
+use maud::{Markup, html};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -16,6 +18,16 @@ use crate::site::Site;
 
 /// A call that failed; answered with a page that says why.
 pub(crate) struct Failed(pub(crate) Failure);
+
+impl Failed {
+    /// What a form cannot find or understand, to be shown beside it; another failure stays one.
+    pub(crate) fn beside_form(self) -> Result<Markup, Self> {
+        match self.0.code {
+            code::NOT_FOUND | code::INVALID_PARAMS => Ok(html! { p.problem { (plain(&self.0.message)) "." } }),
+            _ => Err(self),
+        }
+    }
+}
 
 impl IntoResponse for Failed {
     fn into_response(self) -> Response {

@@ -10,6 +10,9 @@ use crate::layout::{Clock, address};
 /// Most lines of a parameter or a change that are drawn.
 const LINES: usize = 400;
 
+/// A line behind every transcript.
+const END: u64 = u32::MAX as u64;
+
 /// The ends of a window that have a link to the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ends {
@@ -30,12 +33,17 @@ pub(crate) fn window(messages: &Messages, line: Option<u64>, ends: Ends, clock: 
         }
         section.window {
             @for (index, message) in messages.messages.iter().enumerate() {
-                (one(id, message, hit == Some(index as u64), clock))
+                (one(id, message, line.filter(|_| hit == Some(index as u64)), clock))
             }
         }
         @match messages.next {
             _ if ends == Ends::Earlier => {},
-            Some(next) => p.more { a data-part=(part("from", next)) href=(whole(next)) { "Later messages" } },
+            Some(next) => {
+                p.more { a data-part=(part("from", next)) href=(whole(next)) { "Later messages" } }
+                @if ends == Ends::Both {
+                    p.more { a href=(address(&format!("/session/{id}"), &[("line", &END.to_string())])) { "The end of the conversation" } }
+                }
+            },
             // Where the conversation may go on: behind it, or with the result of a call.
             None => div data-grow=(part("from", grows_from(&messages.messages))) {},
         }
@@ -59,7 +67,16 @@ fn last_line(message: &Message) -> u64 {
     parts.chain([message.line]).max().unwrap_or(message.line)
 }
 
-fn one(id: &str, message: &Message, is_hit: bool, clock: Clock) -> Markup {
+/// A message; `hit` is the line in it that is looked for.
+fn one(id: &str, message: &Message, hit: Option<u64>, clock: Clock) -> Markup {
+    // The part that has the line, else the message.
+    let is_at = |part: &MessagePart| {
+        hit.is_some_and(|line| {
+            part.line == line || part.tool.as_ref().is_some_and(|tool| tool.result_line == Some(line))
+        })
+    };
+    let place = message.parts.iter().position(is_at).filter(|_| message.parts.len() > 1 || hit != Some(message.line));
+    let is_hit = hit.is_some() && place.is_none();
     let who = match message.role.as_str() {
         "user" => "You",
         "assistant" => "Agent",
@@ -76,25 +93,28 @@ fn one(id: &str, message: &Message, is_hit: bool, clock: Clock) -> Markup {
                 @if message.sidechain { span { "subagent" } }
                 @if message.abandoned { span { "rewound" } }
             }
-            @for part in &message.parts { (content(part)) }
+            @for (index, part) in message.parts.iter().enumerate() {
+                @if place == Some(index) { div.hit { (content(part, true)) } } @else { (content(part, false)) }
+            }
             @if let Some(count) = message.parts_left_out { p.faint { (count) " more parts are not shown." } }
         }
     }
 }
 
-fn content(part: &MessagePart) -> Markup {
+/// A part of a message; what is folded is open if it is looked for.
+fn content(part: &MessagePart, is_open: bool) -> Markup {
     let text = html! {
         @if let Some(text) = &part.text { pre { (plain(text)) } }
         @if let Some(count) = part.chars_left_out { p.faint { "… " (count) " more characters." } }
     };
     match (&part.tool, part.kind.as_str()) {
-        (Some(tool), _) => call(tool),
+        (Some(tool), _) => call(tool, is_open),
         (None, "prompt" | "text" | "answer") => text,
-        (None, kind) => html! { details.tool { summary.faint { (kind) } (text) } },
+        (None, kind) => html! { details.tool open[is_open] { summary.faint { (kind) } (text) } },
     }
 }
 
-fn call(tool: &ToolUse) -> Markup {
+fn call(tool: &ToolUse, is_open: bool) -> Markup {
     let (outcome, class) = match tool.outcome.as_deref() {
         None => ("no result", "faint"),
         Some("ok") => ("ok", "good"),
@@ -103,7 +123,7 @@ fn call(tool: &ToolUse) -> Markup {
     let main = ["command", "file_path", "path", "pattern", "query", "url", "description", "prompt"];
     let main = main.iter().find_map(|name| tool.input.get(*name)?.as_str());
     html! {
-        details.tool {
+        details.tool open[is_open] {
             summary {
                 code { (plain(&tool.name)) }
                 @if let Some(main) = main { " " code.faint { (plain(main.lines().next().unwrap_or_default())) } }

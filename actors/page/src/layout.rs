@@ -135,6 +135,13 @@ impl Clock {
         }
     }
 
+    /// From one time to another: each with its day, unless both are on one.
+    pub(crate) fn span(self, from: Option<&str>, to: Option<&str>) -> Markup {
+        let time = |at: Option<&str>| at.and_then(Timestamp::parse).map(|at| self.wall(at));
+        let (Some((day, from)), Some((last, to))) = (time(from), time(to)) else { return html! {} };
+        html! { (day) " " (from) " to " @if last != day { (last) " " } (to) }
+    }
+
     /// The day of a time on the person's clock.
     pub(crate) fn day(self, time: Timestamp) -> String {
         self.wall(time).0
@@ -194,13 +201,21 @@ pub(crate) fn directory(path: Option<&str>) -> Markup {
 }
 
 /// The title of an agent, by its name on the wire.
-pub(crate) fn agent_title(name: &str) -> String {
-    Agent::ALL.iter().find(|agent| agent.as_str() == name).map_or(name, |agent| agent.title()).to_owned()
-}
 
 /// An agent, by its name on the wire.
 pub(crate) fn agent(name: Option<&str>) -> Markup {
-    html! { @if let Some(name) = name { span.agent { (agent_title(name)) } } }
+    html! { @if let Some(name) = name { span.agent { (Agent::title_of(name)) } } }
+}
+
+/// The state of a session, unless it is the usual one: ended and indexed.
+pub(crate) fn state(state: &str, is_open: bool) -> Markup {
+    html! {
+        @match (state, is_open) {
+            ("indexed", false) => {},
+            ("indexed" | "active", true) => span.state.active { "running" },
+            _ => span.state .(state) { (state) },
+        }
+    }
 }
 
 /// The address of a page with query parameters.

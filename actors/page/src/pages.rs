@@ -12,6 +12,7 @@ mod sessions;
 mod today;
 mod workflows;
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -20,12 +21,13 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use baton_conversation::printable::plain;
-use baton_protocol::answer::Quote;
-use baton_protocol::{Agent, Failure, code};
+use baton_protocol::answer::{Quote, Sessions};
+use baton_protocol::{Agent, Failure, SessionsParams, code, method};
+use baton_queries::parse_moment;
 use maud::{Markup, html};
 
 use crate::ask::Failed;
-use crate::layout::{ICON, ICON_PATH, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH};
+use crate::layout::{ICON, ICON_PATH, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH, address};
 use crate::site::Site;
 use crate::{access, live};
 
@@ -71,6 +73,62 @@ fn number<T: FromStr>(name: &str, field: &str) -> Result<Option<T>, Failed> {
     let message = || format!("{name} has to be a number, not {field:?}");
     let wrong = |_| Failed(Failure { code: code::INVALID_PARAMS, message: message() });
     optional(field).map(|text| text.parse().map_err(wrong)).transpose()
+}
+
+/// Titles of sessions, by id.
+type Titles = BTreeMap<String, String>;
+
+/// The titles of sessions that have one; none if they cannot be read.
+async fn titles(site: &Site, ids: Vec<String>) -> Titles {
+    if ids.is_empty() {
+        return Titles::new();
+    }
+    let params = SessionsParams { ids, subagents: true, stored: true, ..SessionsParams::default() };
+    let rows =
+        site.ask::<Sessions>(method::SESSIONS, &params).await.map_or_else(|_| Vec::new(), |found| found.sessions);
+    let titled =
+        rows.into_iter().filter_map(|row| Some((row.session_id, row.title.filter(|title| !title.is_empty())?)));
+    titled.collect()
+}
+
+/// Checks that a text is a time.
+fn moment(text: &str, site: &Site) -> Result<(), Failed> {
+    let message = || {
+        format!(
+            "{text:?} is not a date; use one like 2026-03-14, 2026-03, yesterday, last week, 12h, 7d, 2w or 3m (months)"
+        )
+    };
+    let wrong = || Failed(Failure { code: code::INVALID_PARAMS, message: message() });
+    parse_moment(text, site.clock().now).map(drop).ok_or_else(wrong)
+}
+
+/// Fields for the beginning and the end of a time.
+fn bounds(since: &str, until: &str) -> Markup {
+    html! {
+        label for="since" { "Since" }
+        input.short #since name="since" value=(since) placeholder="7d, last week" list="moments";
+        label for="until" { "Until" }
+        input.short #until name="until" value=(until) placeholder="2026-03" list="moments";
+        datalist #moments { @for (name, ..) in SPANS { option value=(name) {} } }
+    }
+}
+
+/// Times that are offered: their name, and where they end if not now.
+const SPANS: &[(&str, &str)] = &[
+    ("today", ""),
+    ("yesterday", "today"),
+    ("this week", ""),
+    ("last week", "this week"),
+    ("last month", "this month"),
+];
+
+/// Links to the same page for a time.
+fn spans(path: &str, others: &[(&str, &str)]) -> Markup {
+    let target = |since: &str, until: &str| {
+        let all = others.iter().copied().chain([("since", since), ("until", until)]);
+        address(path, &all.filter(|(_, value)| !value.is_empty()).collect::<Vec<_>>())
+    };
+    html! { p.meta { @for (since, until) in SPANS { a href=(target(since, until)) { (since) } } } }
 }
 
 /// A link to a project, by its directory.

@@ -9,13 +9,15 @@ use maud::{Markup, html};
 /// Width of a picture in its own units; it is scaled to the page.
 const WIDTH: f64 = 960.0;
 /// Height of a bar chart.
-const HEIGHT: f64 = 180.0;
+const HEIGHT: f64 = 200.0;
 /// Space below for labels.
 const LABELS: f64 = 22.0;
 /// Where columns stand.
 const FLOOR: f64 = HEIGHT - LABELS;
 /// Height of the highest column.
-const HIGHEST: f64 = FLOOR - 4.0;
+const HIGHEST: f64 = FLOOR - 24.0;
+/// Usual width of a letter.
+const CHAR_WIDTH: f64 = 6.6;
 /// Most labels below a chart.
 const LABELLED: usize = 8;
 
@@ -33,7 +35,8 @@ pub(crate) struct Bar {
 pub(crate) fn bars(title: &str, bars: &[Bar]) -> Markup {
     let highest = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
     let labels: Vec<&str> = bars.iter().map(|bar| bar.label.as_str()).collect();
-    chart(title, &labels, highest, |index, left, width| {
+    let top = bars.iter().max_by(|one, other| one.value.total_cmp(&other.value)).map_or("", |bar| bar.shown.as_str());
+    chart(title, &labels, (highest, top), |index, left, width| {
         let (bar, height) = (&bars[index], HIGHEST * bars[index].value / highest);
         html! {
             rect.s1 x=(left) y=(round(FLOOR - height)) width=(width) height=(round(height)) {
@@ -43,21 +46,39 @@ pub(crate) fn bars(title: &str, bars: &[Bar]) -> Markup {
     })
 }
 
-/// A chart with labels below its columns; `column` draws one, given its number, left edge and width. Nothing if the
-/// highest value is none.
-fn chart(title: &str, labels: &[&str], highest: f64, column: impl Fn(usize, f64, f64) -> Markup) -> Markup {
+/// A chart with labels below its columns; `column` draws one, given its number, left edge and width. The highest value
+/// is written on a line at its height; nothing is drawn if there is none.
+fn chart(
+    title: &str,
+    labels: &[&str],
+    (highest, top): (f64, &str),
+    column: impl Fn(usize, f64, f64) -> Markup,
+) -> Markup {
     if highest <= 0.0 {
         return html! {};
     }
     let step = WIDTH / labels.len() as f64;
     let every = labels.len().div_ceil(LABELLED);
+    let count = labels.len().div_ceil(every);
+    // What stands already below the column before is not repeated, and the last one ends with its column.
+    let below = |index: usize| {
+        let label = label(labels[index], 110 / count.max(5));
+        let is_said = index >= every && labels[index - every] == labels[index];
+        let (place, is_last) = (index / every, index / every + 1 == count && count > 1);
+        let class = if place % 2 == 1 { "faint second" } else { "faint" };
+        let left = round(step * (index as f64 + if is_last { 0.9 } else { 0.1 }));
+        html! { @if !is_said {
+            text class=(class) x=(left) y=(HEIGHT - 6.0) text-anchor=(if is_last { "end" } else { "start" }) { (label) }
+        } }
+    };
     html! {
-        svg.picture viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(title) {
+        svg.picture.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(title) {
             line.axis x1="0" x2=(WIDTH) y1=(FLOOR) y2=(FLOOR) {}
-            @for (index, label) in labels.iter().enumerate() {
-                @let left = round(step * (index as f64 + 0.1));
-                (column(index, left, round(step * 0.8)))
-                @if index % every == 0 { text.faint x=(left) y=(HEIGHT - 6.0) { (label) } }
+            line.axis x1="0" x2=(WIDTH) y1=(FLOOR - HIGHEST) y2=(FLOOR - HIGHEST) {}
+            text.faint x="0" y=(FLOOR - HIGHEST - 6.0) { (top) }
+            @for index in 0..labels.len() {
+                (column(index, round(step * (index as f64 + 0.1)), round(step * 0.8)))
+                @if index % every == 0 { (below(index)) }
             }
         }
     }
@@ -89,7 +110,7 @@ pub(crate) fn stacks(title: &str, series: &[String], bars: &[Stack], shown: fn(f
         } }
     };
     html! {
-        (chart(title, &labels, highest, column))
+        (chart(title, &labels, (highest, &shown(highest)), column))
         ul.legend { @for (place, name) in series.iter().enumerate() {
             li { svg viewBox="0 0 12 12" aria-hidden="true" { rect class=(format!("s{}", place + 1)) width="12" height="12" {} } (name) }
         } }
@@ -130,6 +151,31 @@ pub(crate) fn round(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
+/// Boxes in a picture that must not overprint each other: left, upper, right and lower edge.
+#[derive(Default)]
+struct Taken(Vec<[f64; 4]>);
+
+impl Taken {
+    /// Takes the box around a point.
+    fn take(&mut self, (x, y): (f64, f64), (width, height): (f64, f64)) {
+        self.0.push([x - width / 2.0, y - height / 2.0, x + width / 2.0, y + height / 2.0]);
+    }
+
+    /// Takes a line of text if it has room; `anchor` is its share left of `x`.
+    fn take_text(&mut self, (x, y): (f64, f64), anchor: f64, text: &str) -> bool {
+        let width = text.chars().count() as f64 * CHAR_WIDTH;
+        let wanted = [x - width * anchor, y - 11.0, x + width * (1.0 - anchor), y + 3.0];
+        let meets = |known: &[f64; 4]| {
+            wanted[0] < known[2] && known[0] < wanted[2] && wanted[1] < known[3] && known[1] < wanted[3]
+        };
+        let has_room = !self.0.iter().any(meets) && wanted[0] >= 0.0 && wanted[2] <= WIDTH;
+        if has_room {
+            self.0.push(wanted);
+        }
+        has_room
+    }
+}
+
 /// The beginning of a text, for a label.
 fn label(text: &str, most: usize) -> String {
     let mut chars = text.chars();
@@ -159,9 +205,9 @@ mod tests {
         let stack = |values: [f64; 2]| Stack { label: "day".to_owned(), values: values.to_vec() };
         let shown = |value: f64| format!("{value} USD");
         let svg = stacks("Cost", &series, &[stack([1.0, 3.0]), stack([0.0, 2.0])], shown).into_string();
-        // The axis is at 158, and 154 stands for 4.
+        // The axis is at 178, and 154 stands for 4.
         for rect in
-            ["class=\"s1\" x=\"48\" y=\"119.5\"", "class=\"s2\" x=\"48\" y=\"4\"", "class=\"s2\" x=\"528\" y=\"81\""]
+            ["class=\"s1\" x=\"48\" y=\"139.5\"", "class=\"s2\" x=\"48\" y=\"24\"", "class=\"s2\" x=\"528\" y=\"101\""]
         {
             assert!(svg.contains(rect), "{rect} in {svg}");
         }

@@ -70,6 +70,10 @@ pub(crate) struct Usages {
 pub(crate) struct Counted {
     /// The session that it counts for.
     root: SessionId,
+    /// True if that is a subagent whose own session is not known.
+    is_root_subagent: bool,
+    /// Its own id, if it is a subagent's.
+    subagent: Option<SessionId>,
     project: String,
     agent: &'static str,
     /// When it was last active, for requests without a time.
@@ -78,19 +82,19 @@ pub(crate) struct Counted {
 }
 
 impl AgentUsage<'_> {
-    /// The usage of the sessions asked for, from a memory that covers what runs.
+    /// The usage of the sessions asked for, from a memory that covers what runs, and that memory.
     pub(crate) async fn collect(
         &self,
         asked: &Asked,
         caller: &Caller,
         client: &ClientRef,
-    ) -> Result<Usages, QueryError> {
+    ) -> Result<(Usages, Searcher), QueryError> {
         let (table, settings) = self.memory.catalog().now();
         let project = asked.project.as_deref().map(|name| resolve::project(&table, &settings, name)).transpose()?;
         let asking = resolve::asking_session(&table, caller, "");
         let ask = lazy::Request { project: project.as_deref(), all: asked.wait, asking: asking.as_ref() };
         let searcher = self.memory.searcher(client, ask).await?.searcher;
-        self.read(searcher, project, asked.agent).await
+        Ok((self.read(searcher.clone(), project, asked.agent).await?, searcher))
     }
 
     /// The usage in a memory that was brought up to date before, of a project or all.
@@ -140,6 +144,8 @@ fn usages(
                 let place = state.place.as_ref().or(root_row.state.place.as_ref());
                 usages.counted.push(Counted {
                     root: root.clone(),
+                    is_root_subagent: root_row.state.is_subagent(),
+                    subagent: state.is_subagent().then(|| id.clone()),
                     project: place.map_or_else(|| "-".to_owned(), |place| place.project.clone()),
                     agent: state.transcript.as_ref().map_or("-", |transcript| transcript.agent.as_str()),
                     last,
@@ -226,8 +232,8 @@ impl ForkUsage {
 }
 
 impl Usages {
-    /// Adds up by a key, on days of the zone, or all.
-    pub(crate) fn add_up(&self, by: By, zone: Zone, days: Option<&RangeInclusive<i64>>) -> answer::AgentCosts {
+    /// Adds up by a key, on days of the zone.
+    pub(crate) fn add_up(&self, by: By, zone: Zone, days: &RangeInclusive<i64>) -> answer::AgentCosts {
         sums::add_up(self, by, zone, days)
     }
 }

@@ -24,6 +24,9 @@ pub mod session_states_file;
 mod transcript_peek;
 mod usage;
 
+/// Parses a time as people write it, as all calls do.
+pub use baton_ask::query::parse_moment;
+
 pub use crate::calls::DaemonParts;
 
 /// Most sessions that one answer names.

@@ -346,6 +346,11 @@ fn no_project(mut projects: Vec<&str>, text: &str) -> String {
         by(project).min(by(last_part(project)))
     };
     projects.sort_by_cached_key(far);
+    let begins = |project: &&str| !wanted.is_empty() && start(last_part(project)).starts_with(&wanted);
+    let begin: Vec<&str> = projects.iter().filter(|project| begins(project)).copied().collect();
+    if !begin.is_empty() {
+        return format!("no project is named {shown:?}; these begin so: {}", begin[..begin.len().min(NEAR)].join(", "));
+    }
     projects.truncate(NEAR);
     let near = if projects.is_empty() { String::new() } else { format!(" Near: {}.", projects.join(", ")) };
     let unseen = baton_base::project::unresponsive_note(text);

@@ -267,7 +267,7 @@ impl Question {
             return false;
         }
         let Some(at) = parse_moment(piece.text, now) else {
-            self.note_unmatched(piece, "not a date like 2026-03-14, 2026-03, 7d or yesterday");
+            self.note_unmatched(piece, "not a date like 2026-03-14, 2026-03, 7d, yesterday or \"last week\"");
             self.fits_nothing |= !piece.minus;
             return true;
         };

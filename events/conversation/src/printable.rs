@@ -1,4 +1,8 @@
-//! Printable text: without characters that move the cursor or change the direction of writing.
+//! Printable text: without characters that move the cursor, change the direction of writing or hide what is written.
+//!
+//! # Decisions
+//!
+//! - The joiners U+200C and U+200D stay, although they have no width: words of some scripts and many emoji need them.
 
 /// Makes a text of several lines printable.
 pub fn plain(text: &str) -> String {
@@ -20,9 +24,13 @@ pub fn sentence(text: &str) -> String {
 /// Makes a character printable on a line: U+FFFD replaces harmful ones.
 pub fn printable_char(c: char) -> char {
     // Directional marks, embeddings, overrides and isolates make a line read differently from its content.
-    let harmful = c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if harmful { '\u{fffd}' } else { c }
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    // Characters without a width part words that look whole, and tags spell texts that nobody sees.
+    let hides = matches!(
+        c,
+        '\u{180e}' | '\u{200b}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+    );
+    if c.is_control() || turns || hides { '\u{fffd}' } else { c }
 }
 
 #[cfg(test)]
@@ -40,5 +48,11 @@ mod tests {
     #[test]
     fn plain_text_keeps_its_lines() {
         assert_eq!(plain("a\n\u{7}b\t\u{9b}c\u{202d}"), "a\n\u{fffd}b\t\u{fffd}c\u{fffd}");
+    }
+
+    #[test]
+    fn what_is_hidden_is_shown_and_what_joins_stays() {
+        assert_eq!(plain("pa\u{200b}ss\u{feff}\u{e0041}"), "pa\u{fffd}ss\u{fffd}\u{fffd}");
+        assert_eq!(plain("👩\u{200d}🚒 می\u{200c}خواهم"), "👩\u{200d}🚒 می\u{200c}خواهم");
     }
 }

@@ -219,6 +219,25 @@ impl Timestamp {
     }
 }
 
+/// A text with each time in it, as [`Timestamp`] is written, in the words of `shown`.
+pub fn with_times(text: &str, shown: impl Fn(&str) -> String) -> String {
+    const LENGTH: usize = "2026-03-14T09:26:53.589Z".len();
+    let (mut told, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, from) = rest.split_at(at);
+        told.push_str(before);
+        let time = from.get(..LENGTH).filter(|text| text.ends_with('Z') && Timestamp::parse(text).is_some());
+        let other = || from.find(|c: char| !c.is_ascii_digit()).unwrap_or(from.len());
+        let length = time.map_or_else(other, str::len);
+        match time {
+            Some(time) => told.push_str(&shown(time)),
+            None => told.push_str(&from[..length]),
+        }
+        rest = &from[length..];
+    }
+    told + rest
+}
+
 impl fmt::Display for Timestamp {
     /// RFC 3339 in UTC with milliseconds: `2026-03-14T09:26:53.589Z`. Times outside the years 0 to 9999 are clamped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

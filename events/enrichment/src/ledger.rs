@@ -1,6 +1,7 @@
 //! Costs of model calls: a projection of what each session records of its calls.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{Cost, DAY_MS, State};
@@ -71,11 +72,15 @@ pub struct Costs {
 
 /// Sums the costs from `from_day` on, a day number as returned by [`day`]. Sessions without a project are in the group
 /// `-`.
-pub fn costs<'a>(sessions: impl Iterator<Item = (&'a SessionId, &'a State)>, by: By, from_day: i64) -> Costs {
+pub fn costs<'a>(
+    sessions: impl Iterator<Item = (&'a SessionId, &'a State)>,
+    by: By,
+    days: &RangeInclusive<i64>,
+) -> Costs {
     let mut lines: BTreeMap<String, Spent> = BTreeMap::new();
     let mut total = Spent::default();
     for (session, state) in sessions {
-        for (cost, running) in costs_of(state).filter(|(cost, _)| cost.day >= from_day) {
+        for (cost, running) in costs_of(state).filter(|(cost, _)| days.contains(&cost.day)) {
             let key = match by {
                 By::Session => session.to_string(),
                 By::Project => state.place.as_ref().map_or_else(|| "-".to_owned(), |place| place.project.clone()),

@@ -187,6 +187,11 @@ impl Agent {
     pub fn title(self) -> &'static str {
         self.home().title
     }
+
+    /// The name for display of an agent, by its name on the wire. A name that is not known stays as it is.
+    pub fn title_of(name: &str) -> &str {
+        Self::parse(name).map_or(name, |agent| agent.title())
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod agent_costs;
 mod coding;
 mod config;
 mod correct;
+mod ending;
 mod enrichment;
 mod episode;
 mod forget;
@@ -148,7 +149,7 @@ pub struct Row {
     pub session_id: String,
     /// Its transcript.
     pub file_path: Option<String>,
-    /// Its title. Only in lists of sessions, and absent if it has none.
+    /// Its title; empty if it has none. Only in lists of sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The project's directory.
@@ -241,6 +242,9 @@ pub struct Relation {
     pub name: String,
     /// The other session.
     pub session_id: String,
+    /// Its title, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// For a subagent: its type, as the agent records it beside the transcript.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,

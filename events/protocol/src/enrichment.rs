@@ -27,6 +27,12 @@ pub struct CostsParams {
     /// Only this many days, today included; 0 or absent for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub days: Option<u32>,
+    /// Only from the day of this time on: a date, or `7d`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Only the days before this time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
     /// Only sessions of this agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,

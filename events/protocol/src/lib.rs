@@ -286,6 +286,9 @@ pub struct SessionsParams {
     /// Only sessions active at or after this time: a date, or `7d`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
+    /// Only sessions last active before this time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
     /// Only these sessions; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,

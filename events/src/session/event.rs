@@ -111,9 +111,10 @@ events! {
         late_index_at: Option<Timestamp>,
     }
     text (
-        "read bytes {from} to {} (line {}) of generation {generation}: {counts}{}{}",
+        "read bytes {from} to {} (line {}){}: {counts}{}{}",
         to.offset,
         to.line,
+        optional(" of reading ", Some(generation).filter(|count| **count > 1), ""),
         optional("; last said something at ", last_conversation_at.as_ref(), ""),
         optional("; they belong to the end, indexed at ", late_index_at.as_ref(), " at the latest")
     );
@@ -126,7 +127,7 @@ events! {
         #[serde(rename = "file")]
         identity: FileIdentity,
     }
-    text ("transcript was rewritten, read anew as generation {generation}")
+    text ("transcript was rewritten, read anew from its beginning")
     because "what was read of the file is not what stands there now";
 
     /// The session goes on: new conversation came after an end or an index, or a missing transcript reappeared.
@@ -143,7 +144,7 @@ events! {
         #[serde(skip_serializing_if = "Option::is_none")]
         note: Option<ContentHash>,
     }
-    text ("close asked for: {reason}{}", optional(", with note ", note.map(|hash| hash.short()), ""));
+    text ("close: {reason}{}", if note.is_some() { ", with a reason in words" } else { "" });
 
     /// The session is over, unless it is resumed.
     "ended" 1 => Ended {
@@ -155,7 +156,7 @@ events! {
         by_self: bool,
     }
     text ("over since {at}: {reason}{}", if *by_self { ", by the session itself" } else { "" })
-    because "the first word that a session is over is its end";
+    because "it is over from then on; a later report of its end changes nothing";
 
     /// An index job is owed.
     "indexing_started" 1 => IndexingStarted {
@@ -166,7 +167,7 @@ events! {
         /// Byte offset up to which it reads.
         to: u64,
     }
-    text ("index job {effect} begins, up to byte {to}: {reason}");
+    text ("indexing begins, up to byte {to}: {reason}");
 
     /// An episode was stored and is now the session's current one.
     #[serde(with = "stored::indexed")]
@@ -177,7 +178,7 @@ events! {
         episode: EpisodeRef,
     }
     text (
-        "index job {effect} stored episode {} ({}, {} items, up to byte {}, hash {}, filter {})",
+        "indexed: episode {} ({}, {} items, up to byte {}, hash {}, filter {})",
         episode.uuid,
         episode.tier,
         episode.items,
@@ -209,7 +210,7 @@ events! {
         /// When to try again at the earliest.
         retry_at: Timestamp,
     }
-    text ("index job {effect} failed: {why}, {attempts} in a row; next at {retry_at}");
+    text ("indexing failed: {why}, {attempts} in a row; next at {retry_at}");
 
     /// The session was abandoned without an index.
     "abandoned" 1 => Abandoned {
@@ -251,7 +252,7 @@ events! {
         file_exists: bool,
     }
     text (
-        "no longer forgotten, {}, as generation {generation}",
+        "no longer forgotten, {}",
         if *file_exists { "read anew" } else { "without a transcript" }
     )
     because "a person asked for it: `baton forget --undo`";
@@ -413,10 +414,10 @@ fn of_project(place: &Place) -> String {
     optional(", project ", Some(&place.project).filter(|project| **project != place.cwd), "")
 }
 
-fn found_unchanged(effect: Option<EffectId>) -> String {
+fn found_unchanged(effect: Option<EffectId>) -> &'static str {
     match effect {
-        Some(effect) => format!("index job {effect} found the content unchanged"),
-        None => "nothing to index, all is known".to_owned(),
+        Some(_) => "indexing found the content unchanged",
+        None => "nothing to index, all is known",
     }
 }
 

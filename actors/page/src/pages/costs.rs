@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::response::Html;
-use baton_conversation::printable::{plain, sentence};
+use baton_conversation::printable::plain;
+use baton_conversation::record::Timestamp;
 use baton_protocol::answer::{AgentCost, AgentCosts, Cost, Costs};
 use baton_protocol::{Agent, CostsParams, method};
 use maud::{Markup, html};
@@ -18,6 +19,7 @@ use crate::layout::{self, counted, number, usd};
 use crate::picture::{self, Bar, Stack};
 use crate::site::Site;
 
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 /// Ways to group the costs: name on the wire, name on the page.
 const GROUPS: &[(&str, &str)] =
     &[("day", "Day"), ("model", "Model"), ("project", "Project"), ("agent", "Agent"), ("session", "Session")];
@@ -33,6 +35,8 @@ const SERIES: usize = 4;
 pub(crate) struct Asked {
     by: String,
     days: String,
+    since: String,
+    until: String,
     project: String,
     agent: String,
 }
@@ -40,31 +44,46 @@ pub(crate) struct Asked {
 pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
     let params = CostsParams {
         days: super::number("days", &asked.days)?,
+        since: optional(&asked.since),
+        until: optional(&asked.until),
         by: optional(&asked.by),
         project: optional(&asked.project),
         agent: Agent::ALL.iter().copied().find(|agent| agent.as_str() == asked.agent),
         wait: false,
         caller: site.caller(),
     };
-    let costs: Costs = site.ask(method::COSTS, &params).await?;
+    let costs = match site.ask::<Costs>(method::COSTS, &params).await {
+        Ok(costs) => shown(&costs),
+        Err(failed) => failed.beside_form()?,
+    };
     Ok(layout::page("/costs", "Costs", &body(&asked, &costs)))
 }
 
-fn body(asked: &Asked, costs: &Costs) -> Markup {
+fn body(asked: &Asked, costs: &Markup) -> Markup {
+    let by = if asked.by.is_empty() { "day" } else { &asked.by };
+    let others = [("by", asked.by.as_str()), ("project", &asked.project), ("agent", &asked.agent)];
     html! {
         h1 { "Costs" }
         form.filters {
             label for="by" { "By" }
             select #by name="by" {
-                @for (name, title) in GROUPS { option value=(name) selected[*name == costs.by] { (title) } }
+                @for (name, title) in GROUPS { option value=(name) selected[*name == by] { (title) } }
             }
             label for="days" { "Days" }
             input #days name="days" type="number" min="1" max="36500" value=(asked.days) placeholder="all";
+            (super::bounds(&asked.since, &asked.until))
             label for="project" { "Project" }
             input #project name="project" value=(asked.project) placeholder="all";
             (agents(&asked.agent))
             button { "Show" }
         }
+        (super::spans("/costs", &others))
+        (costs)
+    }
+}
+
+fn shown(costs: &Costs) -> Markup {
+    html! {
         section #agents-costs data-live {
             h2 { "Your agents, at list prices" }
             @match &costs.agents {
@@ -78,7 +97,8 @@ fn body(asked: &Asked, costs: &Costs) -> Markup {
 
 fn of_agents(by: &str, agents: &AgentCosts) -> Markup {
     html! {
-        p { b { (list_price(&agents.total)) } " in " (counted(agents.sessions, "session")) "." }
+        p { b { (list_price(&agents.total)) } " in " (counted(agents.sessions, "session"))
+            @if agents.subagents > 0 { " and " (counted(agents.subagents, "subagent")) } "." }
         @if !agents.unpriced_models.is_empty() {
             p.problem { "+ without models whose price is not known: "
                 (agents.unpriced_models.iter().map(|model| plain(model)).collect::<Vec<_>>().join(", ")) }
@@ -92,13 +112,13 @@ fn of_agents(by: &str, agents: &AgentCosts) -> Markup {
                     th.n { "Cache written" } th.n { "Output" } th { "Models" }
                 } }
                 tbody {
-                    @for cost in agents.rows.iter().take(ROWS) { (agent_row(key(by, &cost.key), cost)) }
+                    @for cost in agents.rows.iter().take(ROWS) { (agent_row(key(by, cost), cost)) }
                     (agent_row(html! { b { "In all" } }, &agents.total))
                 }
             } }
         }
         @if agents.rows.len() > ROWS { p.faint { "The table has the first " (ROWS) " of " (agents.rows.len()) " rows; " code { "baton costs" } " has all." } }
-        p.faint { (sentence(&agents.note)) }
+        p.faint { (plain(&agents.note)) }
     }
 }
 
@@ -108,9 +128,12 @@ pub(crate) fn list_price(cost: &AgentCost) -> String {
     cost.tokens.cost_usd.map_or_else(|| "not known".to_owned(), |amount| usd(amount) + more)
 }
 
-fn key(by: &str, key: &str) -> Markup {
+fn key(by: &str, cost: &AgentCost) -> Markup {
+    let key = cost.key.as_str();
     match by {
-        "session" => html! { a href=(format!("/session/{key}")) { code { (key) } } },
+        "session" => html! { a href=(format!("/session/{key}")) {
+            @match &cost.title { Some(title) => (plain(title)), None => code { (key) } }
+        } },
         "project" => super::project(Some(key)),
         "agent" => layout::agent(Some(key)),
         _ => html! { (plain(key)) },
@@ -120,14 +143,14 @@ fn key(by: &str, key: &str) -> Markup {
 fn agent_row(key: Markup, cost: &AgentCost) -> Markup {
     let tokens = &cost.tokens;
     html! { tr {
-        td.key { (key) }
+        td.key { div { (key) } }
         td.n { (list_price(cost)) }
         td.n { (number(tokens.messages)) }
         td.n { (number(tokens.input_tokens)) }
         td.n { (number(tokens.cache_read_input_tokens)) }
         td.n { (number(tokens.cache_creation_input_tokens)) }
         td.n { (number(tokens.output_tokens)) @if tokens.output_is_lower_bound { "+" } }
-        td {
+        td.words {
             @for (index, model) in cost.models.iter().enumerate() {
                 @if index > 0 { ", " }
                 (plain(&model.model)) " "
@@ -159,6 +182,7 @@ fn stacked(by: &str, agents: &AgentCosts) -> Markup {
         }
         let label = match by {
             "project" => row.key.rsplit(['/', '\\']).next().unwrap_or(&row.key),
+            "session" => row.title.as_deref().unwrap_or(&row.key),
             _ => &row.key,
         };
         Stack { label: plain(label), values }
@@ -166,11 +190,27 @@ fn stacked(by: &str, agents: &AgentCosts) -> Markup {
     let mut bars: Vec<Stack> = agents.rows.iter().take(BARS).map(stack).collect();
     if by == "day" {
         bars.reverse();
+        bars = with_empty_days(bars);
     }
     html! {
         (picture::stacks("Cost at list prices, by model", &series, &bars, usd))
         @if agents.rows.len() > BARS { p.faint { "The picture shows the first " (BARS) " of " (agents.rows.len()) " rows." } }
     }
+}
+
+/// Bars by day with those of the days between on which nothing was spent, as far as they fit.
+fn with_empty_days(bars: Vec<Stack>) -> Vec<Stack> {
+    let number = |bar: &Stack| Timestamp::parse(&format!("{}T00:00:00Z", bar.label)).map(|at| at.0 / DAY_MS);
+    let (Some(first), Some(last)) = (bars.first().and_then(number), bars.last().and_then(number)) else { return bars };
+    if last - first >= BARS as i64 {
+        return bars;
+    }
+    let mut bars = bars.into_iter().peekable();
+    let day = |day: i64| {
+        let label: String = Timestamp(day * DAY_MS).to_string().chars().take(10).collect();
+        bars.next_if(|bar| bar.label == label).unwrap_or(Stack { label, values: Vec::new() })
+    };
+    (first..=last).map(day).collect()
 }
 
 fn of_baton(costs: &Costs) -> Markup {
@@ -181,8 +221,10 @@ fn of_baton(costs: &Costs) -> Markup {
         .map(|row| Bar { label: plain(&row.key), value: row.usd, shown: usd(row.usd) })
         .collect();
     html! {
-        p { "Today " b { (usd(costs.spent_today_usd)) }
-            @if let Some(budget) = costs.daily_budget_usd { " of " (usd(budget)) } ". Days are in UTC." }
+        @if costs.spent_today_usd > 0.0 || costs.daily_budget_usd.is_some() {
+            p { "Today " b { (usd(costs.spent_today_usd)) }
+                @if let Some(budget) = costs.daily_budget_usd { " of " (usd(budget)) } ". Days are in UTC." }
+        }
         @if costs.rows.is_empty() { p.faint { "No model was called." } }
         @else {
             (picture::bars("Cost", &bars))
@@ -210,4 +252,22 @@ fn row(key: Markup, cost: &Cost) -> Markup {
         td.n { (number(cost.output_tokens)) }
         td.n { @if cost.unknown_calls > 0 { (number(cost.unknown_calls)) ", " (usd(cost.unknown_usd)) " at most" } }
     } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_without_costs_have_their_place() {
+        let bar = |label: &str| Stack { label: label.to_owned(), values: vec![1.0] };
+        let days = |bars: Vec<Stack>| {
+            let bars = with_empty_days(bars);
+            bars.iter().map(|bar| format!("{} {}", bar.label, bar.values.len())).collect::<Vec<_>>()
+        };
+        let filled = days(vec![bar("2026-02-27"), bar("2026-03-01")]);
+        assert_eq!(filled, ["2026-02-27 1", "2026-02-28 0", "2026-03-01 1"]);
+        assert_eq!(days(vec![bar("2025-02-27"), bar("2026-03-01")]).len(), 2, "too far apart");
+        assert_eq!(days(Vec::new()), [""; 0]);
+    }
 }

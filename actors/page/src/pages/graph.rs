@@ -1,6 +1,6 @@
 //! Graph: entities and facts around one, as of a day. Twin of `baton graph`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use axum::extract::{Query, State};
@@ -45,7 +45,16 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
         caller: site.caller(),
         ..GraphParams::default()
     };
-    let graph: Graph = site.ask(method::GRAPH, &params).await?;
+    let mut graph: Graph = site.ask(method::GRAPH, &params).await?;
+    let ids: BTreeSet<String> = graph.facts.iter().filter_map(|fact| fact.session_id.clone()).collect();
+    let titles = super::titles(&site, ids.into_iter().collect()).await;
+    for node in graph.nodes.iter_mut().filter(|node| node.label == "Session") {
+        // Its name is the beginning of its id.
+        let begin = node.name.strip_prefix("session_").unwrap_or(&node.name).to_owned();
+        if let Some((_, title)) = titles.range(begin.clone()..).next().filter(|(id, _)| id.starts_with(&begin)) {
+            node.name.clone_from(title);
+        }
+    }
     let body = html! {
         h1 { "Graph" }
         (form(&asked, as_of.as_deref(), &graph, site.clock()))
@@ -169,7 +178,7 @@ fn row(
     };
     html! { tr {
         td { (end(&fact.source)) }
-        td { (plain(&fact.fact)) }
+        td.words { (plain(&fact.fact)) }
         td { (end(&fact.target)) }
         td { (clock.at(fact.valid_at.as_deref())) }
         td { (clock.at(fact.invalid_at.as_deref())) }

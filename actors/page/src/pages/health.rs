@@ -27,7 +27,7 @@ fn body(status: &Status, hooks: &HookStats, clock: Clock) -> Markup {
             ("Index of the log", storage.sled),
             ("Conversations", storage.chunks),
             ("Memory", storage.memory),
-            ("Set aside", storage.aside),
+            ("Damaged files, kept aside", storage.aside),
         ];
         parts.map(|(name, part)| (name, part.bytes))
     });
@@ -43,7 +43,7 @@ fn body(status: &Status, hooks: &HookStats, clock: Clock) -> Markup {
             div.tiles {
                 (tile(&number(status.sessions.values().sum()), "sessions"))
                 (tile(&number(status.backlog.pending), "waiting to be read"))
-                (tile(&number(status.memory.lag), "events behind in the memory"))
+                (tile(&number(status.memory.lag), "events not searchable yet"))
                 (tile(&number(status.log.position), "events recorded"))
                 @if let Some(disk) = &disk { (tile(&size(disk.iter().map(|(_, bytes)| bytes).sum()), "on disk")) }
                 (tile(&number(hooks.events.values().map(|event| event.calls).sum()), "hook calls"))
@@ -69,7 +69,7 @@ fn body(status: &Status, hooks: &HookStats, clock: Clock) -> Markup {
             } } }
             h2 { "Folders with transcripts" }
             div.scroll { table {
-                thead { tr { th { "Folder" } th { "Agent" } th { "There" } th { "Watched by" } } }
+                thead { tr { th { "Folder" } th { "Agent" } th { "Exists" } th { "Watched by" } } }
                 tbody { @for root in &status.roots { tr {
                     td { code { (plain(&root.path)) } }
                     td { (layout::agent(Some(&root.agent))) }
@@ -77,13 +77,13 @@ fn body(status: &Status, hooks: &HookStats, clock: Clock) -> Markup {
                     td { (plain(&root.watched_by)) }
                 } } }
             } }
-            h2 { "Daemon" }
+            h2 { "The daemon: the process of Baton in the background" }
             (pairs([
                 ("Version", status.version.clone()),
                 ("Process", status.pid.to_string()),
                 ("Home", plain(&status.home)),
+                ("Running since", clock.text(&status.started_at)),
             ]))
-            p.meta { "since " (clock.at(Some(&status.started_at))) }
         }
     }
 }

@@ -7,7 +7,7 @@ use axum::response::Html;
 use baton_conversation::printable::plain;
 use baton_conversation::record::Timestamp;
 use baton_protocol::answer::{Project, ProjectCheck, Quote};
-use baton_protocol::{ProjectParams, method};
+use baton_protocol::{Agent, ProjectParams, method};
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -46,7 +46,7 @@ fn body(project: &Project, name: &str, clock: Clock) -> Markup {
         div.meta {
             code { (plain(&project.project)) }
             span { (counted(project.sessions_total.into(), "session")) }
-            span { (clock.at(project.first_at.as_deref())) " to " (clock.at(project.last_at.as_deref())) }
+            span { (clock.span(project.first_at.as_deref(), project.last_at.as_deref())) }
             (projects::agents(&project.agents))
             a href=(address("/graph", &[("project", &project.project)])) { "Graph" }
             a href=(address("/workflows", &[("project", &project.project)])) { "Workflows" }
@@ -73,7 +73,7 @@ fn more(count: u32, what: &str) -> Markup {
 }
 
 fn of_sessions(project: &Project, clock: Clock) -> Markup {
-    let title = |name: Option<&str>| layout::agent_title(name.unwrap_or("unknown"));
+    let title = |name: Option<&str>| Agent::title_of(name.unwrap_or("unknown")).to_owned();
     let mut lanes: Vec<String> = Vec::new();
     let mut spans = Vec::new();
     for session in &project.sessions {
@@ -122,7 +122,7 @@ fn decisions(project: &Project, clock: Clock) -> Markup {
         @if !project.replaced.is_empty() {
             h2 { "Decisions that hold no more" }
             ul.plain { @for replaced in &project.replaced { li {
-                (quote(&replaced.said)) " " span.faint { (clock.at(replaced.said.at.as_deref())) " to " (clock.at(replaced.until.as_deref())) }
+                (quote(&replaced.said)) " " span.faint { (clock.span(replaced.said.at.as_deref(), replaced.until.as_deref())) }
                 @if let Some(by) = &replaced.by { p { "now: " (quote(by)) } }
             } } }
             (more(project.more_replaced, "decision"))
@@ -138,7 +138,7 @@ fn files(project: &Project, clock: Clock) -> Markup {
             div.scroll { table {
                 thead { tr { th { "File" } th.n { "Changed in" } th.n { "Only read in" } th.n { "Lines" } th { "Last" } } }
                 tbody { @for file in &project.files { tr {
-                    td { a href=(address("/file", &[("path", &file.ask), ("project", &project.project)])) { code { (plain(&file.path)) } } }
+                    td.words { a href=(address("/file", &[("path", &file.ask), ("project", &project.project)])) { code { (plain(&file.path)) } } }
                     td.n { (counted(file.changed_in.into(), "session")) }
                     td.n { (number(file.read_in.into())) }
                     td.n { span.good { "+" (number(file.added.into())) } " " span.bad { "−" (number(file.removed.into())) } }

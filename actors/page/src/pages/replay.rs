@@ -5,12 +5,13 @@ use std::sync::Arc;
 use axum::extract::{Query, State};
 use axum::response::Html;
 use baton_conversation::printable::plain;
-use baton_protocol::answer::{HistoryEvent, Replay, ReplayedSession};
+use baton_conversation::record::{Timestamp, with_times};
+use baton_protocol::answer::{HistoryEvent, Owed, Replay, ReplayedSession};
 use baton_protocol::{ReplayParams, method};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::optional;
+use super::{Titles, optional};
 use crate::ask::Failed;
 use crate::layout::{self, Clock, address, counted, number};
 use crate::site::Site;
@@ -31,14 +32,19 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
     let params = ReplayParams { at, session: optional(&asked.session), limit: SESSIONS };
     let replay: Replay = site.ask(method::REPLAY, &params).await?;
     let is_live = at.is_none();
+    let of_event = replay.event.iter().filter_map(|event| event.stream.strip_prefix("session:"));
+    let listed = replay.sessions.iter().map(|session| session.session_id.as_str());
+    let titles = super::titles(&site, of_event.chain(listed).map(str::to_owned).collect()).await;
     let body = html! {
         h1 { "Replay" }
+        p.faint { "Everything that Baton has recorded, event by event: move through the log, and see what each event changed and \
+            which state every session was in at that point." }
         @match &replay.event {
             None => p.faint { "Nothing is recorded yet." },
             Some(event) => {
                 (steps(&replay, &asked.session))
-                section #event data-live[is_live] { (told(&replay, event, site.clock())) }
-                section #sessions data-live[is_live] { (sessions(&replay, event)) }
+                section #event data-live[is_live] { (told(&replay, event, &titles, site.clock())) }
+                section #sessions data-live[is_live] { (sessions(&replay, event, &titles)) }
             },
         }
     };
@@ -86,19 +92,22 @@ fn steps(replay: &Replay, session: &str) -> Markup {
     }
 }
 
-fn told(replay: &Replay, event: &HistoryEvent, clock: Clock) -> Markup {
+fn told(replay: &Replay, event: &HistoryEvent, titles: &Titles, clock: Clock) -> Markup {
+    let told_at = |text: &str| with_times(&plain(text), |at| clock.text(at));
+    // What was to come then may be long past.
+    let is_past = |owed: &Owed| owed.at.as_deref().and_then(Timestamp::parse).is_some_and(|at| at < clock.now);
     html! {
         h2 { "Event " (number(event.position)) ": " (event.kind.replace('_', " ")) }
         div.meta {
             (clock.at(Some(&event.at)))
             @match event.stream.strip_prefix("session:") {
-                Some(id) => a href=(format!("/session/{id}")) { code { (plain(id)) } },
+                Some(id) => a href=(format!("/session/{id}")) { (named(id, titles)) },
                 None => code { (plain(&event.stream)) },
             }
             span { "its event " (number(event.sequence)) }
         }
-        p { (plain(&event.told)) }
-        @if let Some(why) = &event.why { p { "Why: " (plain(why)) } }
+        p { (told_at(&event.told)) }
+        @if let Some(why) = &event.why { p { "Why: " (told_at(why)) } }
         @if let Some(why) = &event.unreadable { p.problem { "It cannot be read, and has no effect: " (plain(why)) } }
         @if let (Some(before), Some(after)) = (&event.before, &event.after) {
             p { "State: " @if before == after { (plain(after)) } @else { (plain(before)) " → " b { (plain(after)) } } }
@@ -114,7 +123,8 @@ fn told(replay: &Replay, event: &HistoryEvent, clock: Clock) -> Markup {
             } }
         }
         @for owed in &event.owed {
-            p { "Next: " (plain(&owed.what)) " " (clock.at(owed.at.as_deref())) ", " (plain(&owed.why)) }
+            p { @if is_past(owed) { "Was due then: " } @else { "Next: " }
+                (plain(&owed.what)) " " (clock.at(owed.at.as_deref())) ", " (told_at(&owed.why)) }
         }
         @if let Some(id) = replay.session_id.as_ref().filter(|id| event.stream != format!("session:{id}")) {
             p.faint { "The links above lead through the events of " code { (plain(id)) } "." }
@@ -122,7 +132,12 @@ fn told(replay: &Replay, event: &HistoryEvent, clock: Clock) -> Markup {
     }
 }
 
-fn sessions(replay: &Replay, event: &HistoryEvent) -> Markup {
+/// A session by its title and its id.
+fn named(id: &str, titles: &Titles) -> Markup {
+    html! { @if let Some(title) = titles.get(id) { (plain(title)) " " } code { (plain(id)) } }
+}
+
+fn sessions(replay: &Replay, event: &HistoryEvent, titles: &Titles) -> Markup {
     let is_changed = |session: &ReplayedSession| event.stream == format!("session:{}", session.session_id);
     html! {
         h2 { "Sessions as of this position" }
@@ -133,7 +148,7 @@ fn sessions(replay: &Replay, event: &HistoryEvent) -> Markup {
             thead { tr { th { "Session" } th { "State" } th { "Why it ended" } th.n { "Messages" } th.n { "Not indexed" } th.n { "Events" } } }
             tbody { @for session in &replay.sessions { tr.changed[is_changed(session)] {
                 td {
-                    a href=(place(replay.position, &session.session_id)) { code { (plain(&session.session_id)) } }
+                    a href=(place(replay.position, &session.session_id)) { (named(&session.session_id, titles)) }
                     @if is_changed(session) { " " span.state { "changed here" } }
                 }
                 td { (plain(&session.state)) }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::{Path, Query, State};
 use axum::response::Html;
+use baton_base::shell::quoted;
 use baton_conversation::printable::{plain, sentence};
-use baton_conversation::record::Timestamp;
+use baton_conversation::record::{Timestamp, with_times};
 use baton_protocol::answer::{Episode, Explain, Line, Messages, Relation, Show, Usage, UsagePart};
 use baton_protocol::{ExplainParams, MessagesParams, ShowParams, method};
 use maud::{Markup, html};
@@ -18,7 +19,9 @@ use crate::picture::{self, Bar, Mark};
 use crate::site::Site;
 
 /// Messages of a window.
-const WINDOW: u32 = 40;
+const WINDOW: u32 = 100;
+/// Most messages of a window before another one: no more are given on either side of a line.
+const EARLIER: u32 = 50;
 /// Messages on either side of a line.
 const AROUND: u32 = 20;
 /// Most entries of a list of the episode that are open from the start.
@@ -39,7 +42,7 @@ async fn messages(site: &Site, session: &str, asked: &Asked, fresh: bool) -> Res
     let params = MessagesParams { session: session.to_owned(), fresh, ..MessagesParams::default() };
     let params = match (asked.line, asked.before) {
         (Some(line), _) => MessagesParams { around: Some(line), context: AROUND, ..params },
-        (None, Some(line)) => MessagesParams { around: Some(line), context: WINDOW, ..params },
+        (None, Some(line)) => MessagesParams { around: Some(line), context: EARLIER, ..params },
         (None, None) => MessagesParams { from: asked.from.unwrap_or(0), limit: Some(WINDOW), ..params },
     };
     let mut messages: Messages = site.ask(method::MESSAGES, &params).await?;
@@ -102,17 +105,19 @@ fn head(show: &Show, clock: Clock) -> Markup {
             @if let Some(project) = &row.project {
                 a href=(address("/project", &[("name", project)])) { (layout::directory(Some(project))) }
             }
-            span.state .(row.state) { (row.state) @if let Some(why) = &row.why { ": " (plain(why)) } }
+            (layout::state(&row.state, row.end.is_none()))
+            @if let Some(why) = &row.why { span { (plain(why)) } }
             span { (counted(row.message_count, "message")) }
             @if let Some(metadata) = episode.map(|episode| &episode.metadata) {
-                span { (clock.at(metadata.start_time.as_deref())) " to " (clock.at(metadata.end_time.as_deref())) }
+                span { (clock.span(metadata.start_time.as_deref(), metadata.end_time.as_deref())) }
                 span { (duration(metadata.duration_seconds)) }
             }
             @if let Some(cost) = show.usage.as_ref().and_then(|usage| usage.cost_usd) { span { "about " (usd(cost)) } }
             code { (row.session_id) }
         }
         @if let Some(resume) = episode.and_then(|episode| episode.resume.as_ref()) {
-            p { "Go on with it: " code.copy { (plain(resume)) } " or " code.copy { "baton resume " (row.session_id) } }
+            @let directory = row.directory.as_deref().map(|directory| format!("cd {} && ", quoted(directory)));
+            p { "Go on with it: " code.copy { (plain(&directory.unwrap_or_default())) (plain(resume)) } " or " code.copy { "baton resume " (row.session_id) } }
         }
     }
 }
@@ -244,7 +249,12 @@ fn course(parts: &[UsagePart], clock: Clock) -> Markup {
         };
         Bar { label: clock.text(&part.at), value, shown }
     };
-    let bars: Vec<Bar> = parts.iter().map(bar).collect();
+    let mut bars: Vec<Bar> = parts.iter().map(bar).collect();
+    // A day that all have is in the table.
+    let day = bars.first().and_then(|bar| bar.label.rsplit_once(' ')).map(|(day, _)| format!("{day} "));
+    if let Some(day) = day.filter(|day| bars.iter().all(|bar| bar.label.starts_with(day.as_str()))) {
+        bars.iter_mut().for_each(|bar| bar.label.replace_range(..day.len(), ""));
+    }
     let so_far = parts.iter().scan(0.0, |sum, part| {
         *sum += part.tokens.cost_usd.unwrap_or_default();
         Some(*sum)
@@ -271,7 +281,9 @@ fn relations(relations: &[Relation]) -> Markup {
             h2 { "Related sessions" }
             ul.plain { @for relation in relations { li {
                 (relation.name.replace('_', " ")) " "
-                a href=(format!("/session/{}", relation.session_id)) { code { (relation.session_id) } }
+                a href=(format!("/session/{}", relation.session_id)) {
+                    @match &relation.title { Some(title) => (plain(title)), None => code { (relation.session_id) } }
+                }
                 @if let Some(kind) = &relation.agent_type { " " (plain(kind)) }
                 @if let Some(description) = &relation.description { ": " (plain(description)) }
             } } }
@@ -281,22 +293,23 @@ fn relations(relations: &[Relation]) -> Markup {
 
 /// Why the session ended: each signal and its effect, on a time axis and in a table.
 fn ending(explain: &Explain, clock: Clock) -> Markup {
+    let told = |text: &str| with_times(&plain(text), |at| clock.text(at));
     let marks = explain.events.iter().filter_map(|event| {
         let at = Timestamp::parse(&event.at)?;
         let is_turn = event.before != event.after;
-        Some(Mark { at: at.0, series: if is_turn { 2 } else { 1 }, text: format!("{}: {}", event.kind, event.told) })
+        Some(Mark { at: at.0, series: if is_turn { 2 } else { 1 }, text: told(&event.told) })
     });
     html! {
         h2 { "Why it ended" }
-        @if let Some(end) = &explain.row.end { p { (plain(end)) } }
+        @if let Some(ending) = explain.row.ending(|at| clock.text(at)) { p { (plain(&ending)) } }
         (picture::axis("Events of the session", &marks.collect::<Vec<_>>()))
         details { summary { (explain.events.len()) " events" }
             div.scroll { table {
                 thead { tr { th { "When" } th { "What" } th { "Why" } th { "State" } } }
                 tbody { @for event in &explain.events { tr {
                     td { (clock.at(Some(&event.at))) }
-                    td { (plain(&event.told)) }
-                    td { @if let Some(why) = &event.why { (plain(why)) } }
+                    td { (told(&event.told)) }
+                    td { @if let Some(why) = &event.why { (told(why)) } }
                     td { @if event.before != event.after {
                         (event.before.as_deref().unwrap_or("none")) " → " (event.after.as_deref().unwrap_or("none"))
                     } }
@@ -304,7 +317,7 @@ fn ending(explain: &Explain, clock: Clock) -> Markup {
             } }
             @if explain.next.is_some() { p.faint { "Later events: " code { "baton explain " (explain.row.session_id) } "." } }
         }
-        @for owed in &explain.owed { p { "Next: " (plain(&owed.what)) " " (clock.at(owed.at.as_deref())) ", " (plain(&owed.why)) } }
+        @for owed in &explain.owed { p { "Next: " (plain(&owed.what)) " " (clock.at(owed.at.as_deref())) ", " (told(&owed.why)) } }
         @for note in &explain.notes { p.faint { (plain(note)) } }
     }
 }

@@ -25,11 +25,13 @@ pub(crate) struct Asked {
     project: String,
     agent: String,
     since: String,
+    until: String,
     cursor: String,
 }
 
 pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
-    let list = if asked.q.trim().is_empty() { latest(&site, &asked).await? } else { found(&site, &asked).await? };
+    let list = if asked.q.trim().is_empty() { latest(&site, &asked).await } else { found(&site, &asked).await };
+    let list = list.or_else(Failed::beside_form)?;
     let title = if asked.q.is_empty() { "Sessions".to_owned() } else { plain(&asked.q) };
     let body = html! {
         h1 { "Sessions" }
@@ -39,10 +41,10 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
             label for="project" { "Project" }
             input #project name="project" value=(asked.project);
             (super::agents(&asked.agent))
-            label for="since" { "Since" }
-            input #since name="since" value=(asked.since) placeholder="7d, 2026-03";
+            (super::bounds(&asked.since, &asked.until))
             button { "Show" }
         }
+        (super::spans("/sessions", &[("q", &asked.q), ("project", &asked.project), ("agent", &asked.agent)]))
         (list)
     };
     Ok(layout::page("/sessions", &title, &body))
@@ -53,6 +55,7 @@ async fn latest(site: &Site, asked: &Asked) -> Result<Markup, Failed> {
     let params = TimelineParams {
         project: optional(&asked.project),
         since: optional(&asked.since),
+        until: optional(&asked.until),
         agent: Agent::ALL.iter().copied().find(|agent| agent.as_str() == asked.agent),
         limit: SESSIONS,
         cursor: optional(&asked.cursor),
@@ -62,8 +65,13 @@ async fn latest(site: &Site, asked: &Asked) -> Result<Markup, Failed> {
     let timeline: Timeline = site.ask(method::TIMELINE, &params).await?;
     let clock = site.clock();
     let next = timeline.next_cursor.as_deref().map(|cursor| {
-        let all =
-            [("project", asked.project.as_str()), ("agent", &asked.agent), ("since", &asked.since), ("cursor", cursor)];
+        let all = [
+            ("project", asked.project.as_str()),
+            ("agent", &asked.agent),
+            ("since", &asked.since),
+            ("until", &asked.until),
+            ("cursor", cursor),
+        ];
         address("/sessions", &all)
     });
     Ok(html! {
@@ -88,11 +96,11 @@ pub(crate) fn row(session: &TimelineSession, clock: Clock) -> Markup {
             (clock.at(session.ended_at.as_deref()))
             (super::project(session.project.as_deref()))
             (layout::agent(session.agent.as_deref()))
-            span.state .(session.state) { (session.state) }
+            (layout::state(&session.state, session.running))
             @match session.outcome.as_str() {
                 "" => {},
                 "failed" => span.bad { "failed" },
-                "open" => span { "open" },
+                "open" => span { "unfinished" },
                 outcome => span.good { (outcome) },
             }
             @if let Some(seconds) = session.duration_seconds { span { (duration(seconds)) } }
@@ -107,10 +115,16 @@ pub(crate) fn row(session: &TimelineSession, clock: Clock) -> Markup {
 
 /// What a search finds: sessions, each with its best places.
 async fn found(site: &Site, asked: &Asked) -> Result<Markup, Failed> {
-    let filters = [("agent", &asked.agent), ("since", &asked.since)];
-    let filters = filters.into_iter().filter(|(_, value)| !value.is_empty());
+    let filters = [("agent", &asked.agent), ("since", &asked.since), ("until", &asked.until)];
+    let filters = filters.into_iter().filter(|(_, value)| !value.trim().is_empty());
+    for (_, text) in filters.clone().filter(|(name, _)| *name != "agent") {
+        super::moment(text, site)?;
+    }
     // Before the words, in which a quotation mark may be open.
-    let query: String = filters.map(|(filter, value)| format!("{filter}:{value} ")).chain([asked.q.clone()]).collect();
+    let query: String = filters
+        .map(|(filter, value)| format!("{filter}:\"{}\" ", value.replace('"', "")))
+        .chain([asked.q.clone()])
+        .collect();
     let params = SearchParams {
         query,
         project: optional(&asked.project),

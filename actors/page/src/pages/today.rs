@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Html;
-use baton_conversation::printable::{plain, sentence};
+use baton_conversation::printable::plain;
 use baton_protocol::answer::{AgentCost, ProjectOpen, Spent, TimelineSession, Today};
 use baton_protocol::{TodayParams, method};
 use maud::{Markup, html};
@@ -64,7 +64,7 @@ fn spent(today: &Today) -> Markup {
             None => p.problem { "What was spent is not known: the memory is not available now. The page Health tells why." },
             Some(Spent { today, week, note }) => {
                 dl.figures { (figure("Today", today)) (figure("Seven days", week)) }
-                p.faint { (sentence(note)) " " a href="/costs?days=7" { "Costs by day" } }
+                p.faint { (plain(note)) " " a href="/costs?days=7" { "Costs by day" } }
             },
         }
         @if today.own_calls_usd > 0.0 {

@@ -35,11 +35,14 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
         caller: site.caller(),
         ..PatternsParams::default()
     };
-    let patterns: Patterns = site.ask(method::PATTERNS, &params).await?;
+    let patterns = match site.ask::<Patterns>(method::PATTERNS, &params).await {
+        Ok(patterns) => shown(&patterns),
+        Err(failed) => failed.beside_form()?,
+    };
     Ok(layout::page("/workflows", "Workflows", &body(&asked, &patterns)))
 }
 
-fn body(asked: &Asked, patterns: &Patterns) -> Markup {
+fn body(asked: &Asked, patterns: &Markup) -> Markup {
     html! {
         h1 { "Workflows" }
         form.filters {
@@ -48,6 +51,12 @@ fn body(asked: &Asked, patterns: &Patterns) -> Markup {
             (super::agents(&asked.agent))
             button { "Show" }
         }
+        (patterns)
+    }
+}
+
+fn shown(patterns: &Patterns) -> Markup {
+    html! {
         p { (sentence(&patterns.message)) }
         @if !patterns.sequences.is_empty() {
             h2 { "Sequences" }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
-use super::{WIDTH, label, round};
+use super::{Taken, WIDTH, label, round};
 
 const HEIGHT: f64 = 720.0;
 /// Places on the rings around the middle, from inside to outside.
@@ -75,9 +75,30 @@ fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
+/// The names that have room, each with true if it stands left of its point. Those near the middle come first.
+fn names<'a>(points: &'a [Point], places: &BTreeMap<&str, (f64, f64)>) -> BTreeMap<&'a str, (String, bool)> {
+    let mut taken = Taken::default();
+    places.values().for_each(|place| taken.take(*place, (12.0, 12.0)));
+    let mut sorted: Vec<&Point> = points.iter().collect();
+    sorted.sort_by_key(|point| (point.hops, point.key.as_str()));
+    let mut names = BTreeMap::new();
+    for point in sorted {
+        let Some((x, y)) = places.get(point.key.as_str()) else { continue };
+        let name = label(&point.name, NAME_CHARS);
+        let outside = *x < WIDTH / 2.0 && point.hops > 0;
+        let side = [outside, !outside].into_iter().find(|left| {
+            let (x, anchor) = if *left { (x - 10.0, 1.0) } else { (x + 10.0, 0.0) };
+            taken.take_text((x, y + 4.0), anchor, &name)
+        });
+        names.extend(side.map(|left| (point.key.as_str(), (name, left))));
+    }
+    names
+}
+
 /// The points with the lines between them.
 pub(crate) fn drawn(title: &str, points: &[Point], edges: &[Edge]) -> Markup {
     let places = places(points);
+    let names = names(points, &places);
     let mut between: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for edge in edges.iter().filter(|edge| edge.from != edge.to) {
         between.entry((&edge.from, &edge.to)).or_default().push(&edge.text);
@@ -91,12 +112,13 @@ pub(crate) fn drawn(title: &str, points: &[Point], edges: &[Edge]) -> Markup {
             }
             @for point in points {
                 @if let Some((x, y)) = places.get(point.key.as_str()) {
-                    @let left = *x < WIDTH / 2.0 && point.hops > 0;
                     a href=(point.target) aria-label=(point.text) {
                         circle class=(format!("s{}{}", point.series, if point.hops == 0 { " center" } else { "" }))
                             cx=(round(*x)) cy=(round(*y)) r=(if point.hops == 0 { 10 } else { 6 }) { title { (point.text) } }
-                        text x=(round(if left { x - 10.0 } else { x + 10.0 })) y=(round(y + 4.0))
-                            text-anchor=(if left { "end" } else { "start" }) { (label(&point.name, NAME_CHARS)) }
+                        @if let Some((name, left)) = names.get(point.key.as_str()) {
+                            text x=(round(if *left { x - 10.0 } else { x + 10.0 })) y=(round(y + 4.0))
+                                text-anchor=(if *left { "end" } else { "start" }) { (name) }
+                        }
                     }
                 }
             }

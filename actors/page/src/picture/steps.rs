@@ -4,13 +4,13 @@ use std::f64::consts::TAU;
 
 use maud::{Markup, html};
 
-use super::{WIDTH, label, round};
+use super::{Taken, WIDTH, label, round};
 
 const HEIGHT: f64 = 560.0;
 /// Half axes of the circle.
-const AXES: (f64, f64) = (330.0, 215.0);
+const AXES: (f64, f64) = (380.0, 225.0);
 /// Size of a step's box.
-const BOX: (f64, f64) = (150.0, 26.0);
+const BOX: (f64, f64) = (140.0, 26.0);
 /// Most steps and most arrows; the tables have all.
 const STEPS: usize = 14;
 const ARROWS: usize = 24;
@@ -55,17 +55,32 @@ pub(crate) fn drawn(title: &str, arrows: &[Arrow], again: &[Again]) -> Markup {
     };
     let loops: Vec<(usize, &Again)> =
         again.iter().filter_map(|again| Some((names.iter().position(|name| *name == again.step)?, again))).collect();
+    let mut taken = Taken::default();
+    (0..names.len()).for_each(|number| taken.take(place(number), BOX));
+    // Red ones first: they say what goes wrong.
+    let failed: Vec<(f64, f64, String)> = loops
+        .iter()
+        .map(|(step, again)| {
+            let ((x, y), text) = (place(*step), format!("{}× failed", again.longest));
+            taken.take_text((x - BOX.0 / 2.0 + 4.0, y - 32.0), 0.5, &text);
+            (x - BOX.0 / 2.0 + 4.0, y - 32.0, text)
+        })
+        .collect();
+    let drawn: Vec<Markup> = shown
+        .iter()
+        .map(|(from, to, arrow)| drawn_arrow(place(*from), place(*to), from == to, arrow, &mut taken))
+        .collect();
     html! {
         div.scroll { svg.picture.wide viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(title) {
             defs { marker #arrowhead viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto-start-reverse" {
                 path.head d="M0 0 8 4 0 8z" {}
             } }
-            @for (from, to, arrow) in &shown { (drawn_arrow(place(*from), place(*to), from == to, arrow)) }
-            @for (step, again) in &loops {
+            @for arrow in &drawn { (arrow) }
+            @for (step, _) in &loops {
                 @let (x, y) = place(*step);
                 path.again d=(looped(x, y, -1.0)) {}
-                text.bad x=(round(x - BOX.0 / 2.0 + 4.0)) y=(round(y - 32.0)) text-anchor="middle" { (again.longest) "× failed" }
             }
+            @for (x, y, text) in &failed { text.bad x=(round(*x)) y=(round(*y)) text-anchor="middle" { (text) } }
             @for (number, name) in names.iter().enumerate() {
                 @let (x, y) = place(number);
                 rect.node x=(round(x - BOX.0 / 2.0)) y=(round(y - BOX.1 / 2.0)) width=(BOX.0) height=(BOX.1) rx="6" { title { (name) } }
@@ -75,23 +90,31 @@ pub(crate) fn drawn(title: &str, arrows: &[Arrow], again: &[Again]) -> Markup {
     }
 }
 
-/// An arrow from box to box, bent so that the one back lies beside it; of a step to itself a loop.
-fn drawn_arrow(from: (f64, f64), to: (f64, f64), is_loop: bool, arrow: &Arrow) -> Markup {
+/// An arrow from box to box, bent so that the one back lies beside it; of a step to itself a loop. Its figures stand at
+/// it where there is room; they are in its title, too.
+fn drawn_arrow(from: (f64, f64), to: (f64, f64), is_loop: bool, arrow: &Arrow, taken: &mut Taken) -> Markup {
     let rate = arrow.rate.map(|rate| format!(", {:.0} %", rate * 100.0)).unwrap_or_default();
     let text = format!("{}×{rate}", arrow.count);
     let told = format!("{} → {}: {text}", arrow.from, arrow.to);
     if is_loop {
+        let place = (from.0 + BOX.0 / 2.0 - 4.0, from.1 - 32.0);
+        let has_room = taken.take_text(place, 0.5, &text);
         return html! {
             path.edge d=(looped(from.0, from.1, 1.0)) marker-end="url(#arrowhead)" { title { (told) } }
-            text.faint x=(round(from.0 + BOX.0 / 2.0 - 4.0)) y=(round(from.1 - 32.0)) text-anchor="middle" { (text) }
+            @if has_room { text.faint x=(round(place.0)) y=(round(place.1)) text-anchor="middle" { (text) } }
         };
     }
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let bend = ((from.0 + to.0) / 2.0 - dy * 0.12, (from.1 + to.1) / 2.0 + dx * 0.12);
     let (start, end) = (edge_of(from, bend), edge_of(to, bend));
-    // Nearer to its beginning, since in the middle of the circle many cross.
-    let on_curve = |start: f64, bend: f64, end: f64| 0.49 * start + 0.42 * bend + 0.09 * end;
-    let place = (on_curve(start.0, bend.0, end.0), on_curve(start.1, bend.1, end.1));
+    // Nearer to its beginning if there is room, since in the middle of the circle many cross.
+    let on_curve = |share: f64| {
+        let rest = 1.0 - share;
+        let at =
+            |start: f64, bend: f64, end: f64| rest * rest * start + 2.0 * rest * share * bend + share * share * end;
+        (at(start.0, bend.0, end.0), at(start.1, bend.1, end.1))
+    };
+    let place = [0.3, 0.4, 0.5, 0.2, 0.6, 0.7].map(on_curve).into_iter().find(|at| taken.take_text(*at, 0.5, &text));
     let path = format!(
         "M{} {} Q{} {} {} {}",
         round(start.0),
@@ -103,7 +126,7 @@ fn drawn_arrow(from: (f64, f64), to: (f64, f64), is_loop: bool, arrow: &Arrow) -
     );
     html! {
         path.edge d=(path) marker-end="url(#arrowhead)" { title { (told) } }
-        text.faint x=(round(place.0)) y=(round(place.1)) text-anchor="middle" { (text) }
+        @if let Some((x, y)) = place { text.faint x=(round(x)) y=(round(y)) text-anchor="middle" { (text) } }
     }
 }
 

@@ -17,8 +17,8 @@ use crate::usage;
 /// Most rows of an answer; the total includes all.
 const ROWS: usize = 1_000;
 
-const NOTE: &str = "estimates by llm.prices and built-in list prices of November 2026, each request once: a plan or a \
-                    discount is in no transcript";
+const NOTE: &str = "These are estimates at list prices of November 2026 (`llm.prices` changes them), not what a plan or \
+                    a discount made you pay.";
 
 /// The day of a time on a person's calendar.
 pub(crate) fn local_day(at: Timestamp, zone: Zone) -> i64 {
@@ -30,20 +30,24 @@ fn day_name(day: i64) -> String {
     Timestamp(day.saturating_mul(DAY_MS)).to_string().chars().take(10).collect()
 }
 
-pub(super) fn add_up(usages: &Usages, by: By, zone: Zone, days: Option<&RangeInclusive<i64>>) -> answer::AgentCosts {
+pub(super) fn add_up(usages: &Usages, by: By, zone: Zone, days: &RangeInclusive<i64>) -> answer::AgentCosts {
     let mut sums: BTreeMap<String, BTreeMap<&str, ModelUsage>> = BTreeMap::new();
     let mut all: BTreeMap<&str, ModelUsage> = BTreeMap::new();
     let mut sessions: BTreeSet<&SessionId> = BTreeSet::new();
+    let mut subagents: BTreeSet<&SessionId> = BTreeSet::new();
     let mut left_out = 0_u64;
     for counted in &usages.counted {
         left_out = left_out.saturating_add(counted.course.left_out);
         for part in &counted.course.parts {
             let at = part.at.map_or(counted.last, |at| Timestamp(at.saturating_mul(HALF_HOUR_MS)));
             let day = local_day(at, zone);
-            if days.is_some_and(|days| !days.contains(&day)) {
+            if !days.contains(&day) {
                 continue;
             }
-            sessions.insert(&counted.root);
+            subagents.extend(&counted.subagent);
+            if !counted.is_root_subagent {
+                sessions.insert(&counted.root);
+            }
             let model = part.usage.model.as_str();
             let key = match by {
                 By::Session => counted.root.to_string(),
@@ -66,12 +70,13 @@ pub(super) fn add_up(usages: &Usages, by: By, zone: Zone, days: Option<&RangeInc
     }
     rows.truncate(ROWS);
     let unpriced = all.keys().filter(|model| usages.prices.price(model).is_none());
-    let in_span = |last: &&Timestamp| days.is_none_or(|days| days.contains(&local_day(**last, zone)));
+    let in_span = |last: &&Timestamp| days.contains(&local_day(**last, zone));
     let mut costs = answer::AgentCosts {
         rows,
         total: row("", &all),
         unpriced_models: unpriced.take(usage::UNPRICED_MAX).map(|model| redact(model).into_owned()).collect(),
         sessions: sessions.len() as u64,
+        subagents: subagents.len() as u64,
         not_counted: usages.not_counted.iter().filter(in_span).count() as u64,
         without_tokens: usages.without.iter().filter(in_span).count() as u64,
         note: NOTE.to_owned(),
@@ -80,29 +85,25 @@ pub(super) fn add_up(usages: &Usages, by: By, zone: Zone, days: Option<&RangeInc
     costs
 }
 
-/// What the figures leave out.
+/// What the figures leave out, as a sentence of its own; nothing if they are whole.
 fn remarks(costs: &answer::AgentCosts, left_out: u64) -> String {
-    let mut remarks = String::new();
-    if !costs.unpriced_models.is_empty() {
-        remarks += "; a model without a price is in no cost: name it in llm.prices";
+    let counted = |count: u64, what: &str| {
+        let plural = if count == 1 { "" } else { "s" };
+        (count > 0).then(|| format!("{count} {what}{plural}"))
+    };
+    let missing = [
+        (!costs.unpriced_models.is_empty()).then(|| "models without a price".to_owned()),
+        costs.total.tokens.output_is_lower_bound.then(|| "output that an agent counted too early".to_owned()),
+        counted(costs.not_counted, "unread session"),
+        counted(costs.without_tokens, "session").map(|sessions| format!("{sessions} whose transcript has no tokens")),
+        counted(left_out, "request").map(|requests| format!("{requests} of very long sessions")),
+    ];
+    let missing: Vec<String> = missing.into_iter().flatten().collect();
+    if missing.is_empty() {
+        String::new()
+    } else {
+        format!(" The real use is higher; missing are: {}.", missing.join(", "))
     }
-    if costs.total.tokens.output_is_lower_bound {
-        remarks += "; some versions of an agent noted output too early, so output and cost are lower bounds";
-    }
-    if costs.not_counted > 0 {
-        remarks += &format!("; {} not read yet or not readable", sessions(costs.not_counted, "is", "are"));
-    }
-    if costs.without_tokens > 0 {
-        remarks += &format!("; {} no tokens", sessions(costs.without_tokens, "tells of", "tell of"));
-    }
-    if left_out > 0 {
-        remarks += &format!("; {left_out} requests of very long sessions are left out");
-    }
-    remarks
-}
-
-fn sessions(count: u64, one: &str, several: &str) -> String {
-    if count == 1 { format!("1 session {one}") } else { format!("{count} sessions {several}") }
 }
 
 fn row(usages: &Usages, key: &str, models: &BTreeMap<&str, ModelUsage>) -> answer::AgentCost {
@@ -110,7 +111,7 @@ fn row(usages: &Usages, key: &str, models: &BTreeMap<&str, ModelUsage>) -> answe
     let tokens = usage::sum(&models, &usages.prices);
     let mut models: Vec<_> = models.iter().map(|model| usage::priced_usage(model, &usages.prices)).collect();
     models.sort_by_key(|model| Reverse((millionths(&model.tokens), model.tokens.messages)));
-    answer::AgentCost { key: redact(key).into_owned(), tokens, models }
+    answer::AgentCost { key: redact(key).into_owned(), title: None, tokens, models }
 }
 
 /// Millionths of a dollar, to sort by; 0 if nothing is known.
@@ -130,6 +131,7 @@ mod tests {
     use super::*;
 
     const OPUS: &str = "claude-opus-4-6";
+    const ALL: RangeInclusive<i64> = i64::MIN..=i64::MAX;
 
     /// A session's usage: half hours since the epoch, model, and million tokens of output.
     fn counted(root: &str, project: &str, parts: &[(Option<i64>, &str, u64)]) -> Counted {
@@ -141,6 +143,8 @@ mod tests {
         let parts = parts.iter().map(part).collect();
         Counted {
             root: SessionId::new(root).unwrap(),
+            is_root_subagent: root == "lost",
+            subagent: (root == "lost").then(|| SessionId::new(root).unwrap()),
             project: project.to_owned(),
             agent: "codex",
             last: Timestamp(10 * DAY_MS),
@@ -178,7 +182,7 @@ mod tests {
             (By::Agent, "codex 375+"),
             (By::Session, "b 200, a 175+"),
         ] {
-            let costs = add_up(&usages(), by, Zone::UTC, None);
+            let costs = add_up(&usages(), by, Zone::UTC, &ALL);
             assert_eq!(described(&costs), expected);
             assert_eq!((costs.total.tokens.cost_usd, costs.sessions), (Some(375.0), 2));
             assert_eq!(
@@ -186,7 +190,9 @@ mod tests {
                 (vec!["own".to_owned()], 2, 1)
             );
             assert!(
-                costs.note.contains("llm.prices") && costs.note.contains("2 sessions are not read"),
+                costs.note.contains("llm.prices") && costs.note.ends_with(
+                    "missing are: models without a price, 2 unread sessions, 1 session whose transcript has no tokens."
+                ),
                 "{}",
                 costs.note
             );
@@ -194,13 +200,25 @@ mod tests {
     }
 
     #[test]
+    fn subagents_are_counted_apart_and_whole_figures_lack_nothing() {
+        let whole = Usages {
+            counted: vec![counted("a", "/one", &[(Some(0), OPUS, 1)]), counted("lost", "/one", &[(Some(0), OPUS, 1)])],
+            not_counted: Vec::new(),
+            without: Vec::new(),
+            prices: Prices::default(),
+        };
+        let costs = add_up(&whole, By::Day, Zone::UTC, &ALL);
+        assert_eq!((costs.sessions, costs.subagents, costs.note.as_str()), (1, 1, NOTE));
+    }
+
+    #[test]
     fn days_are_those_of_the_persons_calendar() {
         let zone = Zone::parse("XXX-1").unwrap();
-        let costs = add_up(&usages(), By::Day, zone, Some(&(1..=2)));
+        let costs = add_up(&usages(), By::Day, zone, &(1..=2));
         assert_eq!(described(&costs), "1970-01-03 100, 1970-01-02 50+");
         assert_eq!((costs.sessions, costs.not_counted, costs.without_tokens), (1, 1, 0));
         let zone = Zone::parse("XXX1").unwrap();
-        let costs = add_up(&usages(), By::Day, zone, None);
+        let costs = add_up(&usages(), By::Day, zone, &ALL);
         assert_eq!(described(&costs), "1970-01-10 200, 1970-01-02 100, 1970-01-01 50+, 1969-12-31 25");
     }
 }

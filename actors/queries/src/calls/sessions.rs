@@ -50,8 +50,10 @@ pub(crate) async fn sessions(
         let known = STATES.join(", ");
         return Err(failure(code::INVALID_PARAMS, format!("no state {state:?}; there are {known}")).into());
     }
-    let since =
-        asked.since.as_deref().map(|text| moment(text, AskedAt { now, zone: asked.caller.zone() })).transpose()?;
+    let bound = |text: &Option<String>| {
+        text.as_deref().map(|text| moment(text, AskedAt { now, zone: asked.caller.zone() })).transpose()
+    };
+    let (since, until) = (bound(&asked.since)?, bound(&asked.until)?);
     let unread =
         if !asked.stored && discovery.check_transcripts().await { discovery.count_unread(progress).await } else { 0 };
     let (table, settings) = discovery.catalog.now();
@@ -67,6 +69,7 @@ pub(crate) async fn sessions(
         let wanted = |id: &SessionId, state: &State| {
             (ids.is_empty() || ids.contains(id.as_str()))
                 && since.is_none_or(|since| state.last_activity() >= since)
+                && until.is_none_or(|until| state.last_activity() < until)
                 && (asked.subagents || !state.is_subagent())
                 && asked.state.as_deref().is_none_or(|name| is_so(state, name))
                 && visibility::is_by(state, asked.agent)
@@ -76,7 +79,7 @@ pub(crate) async fn sessions(
         let titled = |row: answer::Row| {
             let id = SessionId::new(&row.session_id);
             let title = searcher.as_ref().zip(id).and_then(|(searcher, id)| title(searcher, &table, &settings, &id));
-            answer::Row { title: title.as_deref().map(redact_plain), ..row }
+            answer::Row { title: Some(title.as_deref().map(redact_plain).unwrap_or_default()), ..row }
         };
         rows.list(&table, asked.skip as usize, wanted).take(limit).map(titled).collect()
     });

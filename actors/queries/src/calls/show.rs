@@ -1,9 +1,12 @@
 //! `show`: one session and its episode.
 
 use baton_base::transcript_file::TranscriptHeads;
+use baton_conversation::record::SessionId;
 use baton_protocol::{Failure, ShowParams, answer};
+use baton_views::conversation::title;
 
 use super::{QueryError, internal};
+use crate::answers::redact_plain;
 use crate::conversation_summary;
 use crate::conversation_summary::ConversationSummary;
 use crate::family::Family;
@@ -47,9 +50,16 @@ pub(crate) async fn show(
         let links = std::mem::take(&mut summary.links);
         let family = searcher.as_ref().and_then(|searcher| Family::find(&id, links, &table, &settings, searcher).ok());
         let related = family.as_ref().zip(searcher.as_ref());
-        let relations = related
+        let mut relations = related
             .and_then(|(family, searcher)| family.relations(&row, &summary.calls, &settings, &table, searcher).ok())
             .unwrap_or_default();
+        if let Some(searcher) = &searcher {
+            for relation in &mut relations {
+                let other = SessionId::new(&relation.session_id);
+                let title = other.and_then(|other| title(searcher, &table, &settings, &other));
+                relation.title = title.as_deref().map(redact_plain);
+            }
+        }
         let mut unread_lines = Vec::new();
         let (usage, episode) = match current {
             Some(current) => {

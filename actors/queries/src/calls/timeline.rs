@@ -93,7 +93,7 @@ pub(super) fn moment(text: &str, now: AskedAt) -> Result<Timestamp, Failure> {
         let shown: String = text.chars().take(60).collect();
         failure(
             code::INVALID_PARAMS,
-            format!("{shown:?} is not a date; use one like 2026-03-14, 2026-03, yesterday, 12h, 7d, 2w or 3m (months)"),
+            format!("{shown:?} is not a date; use one like 2026-03-14, 2026-03, yesterday, last week, 12h, 7d, 2w or 3m (months)"),
         )
     })
 }
@@ -127,6 +127,7 @@ pub(super) fn in_a_line(id: &SessionId, row: &Row, episode: Option<&Episode>) ->
         project: state.place.as_ref().map(|place| redact(&place.project).into_owned()),
         agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
         state: state.phase.as_str().to_owned(),
+        running: state.is_open(),
         started_at: span.map(|(first, _)| first.to_string()),
         ended_at: Some(span.map_or(state.last_activity(), |(_, last)| last).to_string()),
         duration_seconds: span.map(seconds_between),

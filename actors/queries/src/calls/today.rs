@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use baton_conversation::record::SessionId;
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_enrichment::ledger::By;
 use baton_events::projection::table::{Row, SessionTable};
+use baton_events::session::CloseReason;
 use baton_protocol::{TodayParams, Zone, answer, code};
 use baton_redaction::redact;
 
@@ -74,9 +75,21 @@ pub(crate) async fn today(
 }
 
 fn spent(usages: &Usages, zone: Zone, today: i64) -> answer::Spent {
-    let week = usages.add_up(By::Day, zone, Some(&(today - WEEK + 1..=today)));
-    let today = usages.add_up(By::Day, zone, Some(&(today..=today)));
+    let week = usages.add_up(By::Day, zone, &(today - WEEK + 1..=today));
+    let today = usages.add_up(By::Day, zone, &(today..=today));
     answer::Spent { today: today.total, week: week.total, note: week.note }
+}
+
+/// When a session ended: when somebody said so, else with its last word, as silence is noticed only later.
+fn ended_at(row: &Row) -> Timestamp {
+    let state = &row.state;
+    let was_said = |reason| match reason {
+        CloseReason::Explicit => true,
+        CloseReason::InactivityTimeout | CloseReason::McpDisconnect => false,
+        // What a transcript says of its end counts from when it was read.
+        _ => state.signals.started_at.is_some(),
+    };
+    state.end.filter(|end| was_said(end.reason)).map_or_else(|| state.last_activity(), |end| end.at)
 }
 
 /// A day, and what its sessions are read from.
@@ -98,7 +111,8 @@ impl Day<'_> {
         all.sort_by_key(|(id, row)| (Reverse(row.state.last_activity()), *id));
         let (running, ended): (Vec<_>, Vec<_>) = all.iter().copied().partition(|(_, row)| row.state.is_open());
         let day_of = |row: &Row| local_day(row.state.last_activity(), self.zone);
-        let finished: Vec<_> = ended.into_iter().filter(|(_, row)| day_of(row) == self.today).collect();
+        let finished: Vec<_> =
+            ended.into_iter().filter(|(_, row)| local_day(ended_at(row), self.zone) == self.today).collect();
         let mut projects = BTreeSet::new();
         // The first of a project is its latest.
         let mut latest = all.iter().copied().filter(|(_, row)| {

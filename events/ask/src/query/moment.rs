@@ -49,8 +49,8 @@ impl From<Timestamp> for AskedAt {
 }
 
 /// Parses a point in time: the beginning of a year (`2026`), month (`2026-03`) or day (`2026-03-14`); RFC 3339, also
-/// without seconds, with a space for its `T`, and without a zone; `today` and `yesterday`: the beginning of that day;
-/// `7d`, `12h`, `2w`, `3m`, `1y`, `10 days`: that long before now. Days, and times without a zone, are in the asker's
+/// without seconds, with a space for its `T`, and without a zone; `today` and `yesterday`, `this week` and `last month`:
+/// the beginning of that day, week (a Monday) or month; `7d`, `12h`, `2w`, `3m`, `1y`, `10 days`: that long before now. Days, and times without a zone, are in the asker's
 /// zone. `None` for everything else.
 pub fn parse_moment(text: &str, asked: impl Into<AskedAt>) -> Option<Timestamp> {
     let AskedAt { now, zone } = asked.into();
@@ -62,11 +62,21 @@ pub fn parse_moment(text: &str, asked: impl Into<AskedAt>) -> Option<Timestamp> 
     let utc = |wall: Timestamp| Timestamp(zone.first_utc(wall.0));
     let wall = Timestamp(zone.wall(now.0));
     let today = Timestamp(wall.0 - wall.0.rem_euclid(DAY_MS));
-    match lower.as_str() {
+    // 1970-01-01 was a Thursday.
+    let monday = today.plus_ms(-((today.0.div_euclid(DAY_MS) + 3).rem_euclid(7) * DAY_MS));
+    let month = || parse_date(today.to_string().get(..7)?);
+    let named = match lower.as_str() {
         "now" => return Some(now),
-        "today" => return Some(utc(today)),
-        "yesterday" => return Some(utc(today.plus_ms(-DAY_MS))),
-        _ => {}
+        "today" => Some(today),
+        "yesterday" => Some(today.plus_ms(-DAY_MS)),
+        "this week" => Some(monday),
+        "last week" => Some(monday.plus_ms(-7 * DAY_MS)),
+        "this month" => month(),
+        "last month" => month().and_then(|begins| parse_date(begins.plus_ms(-DAY_MS).to_string().get(..7)?)),
+        _ => None,
+    };
+    if let Some(wall) = named {
+        return Some(utc(wall));
     }
     parse_date(&lower).map(utc).or_else(|| parse_ago(&lower, now)).or_else(|| parse_time(text, utc))
 }

@@ -50,7 +50,7 @@ fn world() -> Vec<(SessionId, State)> {
 fn costs_are_told_apart_and_what_is_unknown_is_told_as_that() {
     let world = world();
     let told = |by, from_day| {
-        let costs = costs(world.iter().map(|(id, state)| (id, state)), by, from_day);
+        let costs = costs(world.iter().map(|(id, state)| (id, state)), by, &(from_day..=i64::MAX));
         let line = |key: &str, it: &Spent| {
             format!(
                 "{key} {} calls {} unknown {} running {}+{}",

@@ -15,8 +15,11 @@ pub struct AgentCosts {
     pub total: AgentCost,
     /// Models without a known price. No cost includes them.
     pub unpriced_models: Vec<String>,
-    /// Number of sessions that are counted; subagents belong to the session that started them.
+    /// Number of sessions that are counted, without subagents, which belong to the session that started them.
     pub sessions: u64,
+    /// Subagents that are counted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub subagents: u64,
     /// Sessions that are not counted: not read yet, or not readable.
     pub not_counted: u64,
     /// Sessions whose transcripts tell of no tokens.
@@ -32,6 +35,9 @@ pub struct AgentCosts {
 pub struct AgentCost {
     /// The session, project, agent, model or day; empty in the total.
     pub key: String,
+    /// The session's title, if rows are sessions and it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The sum over all models. Its cost covers models with known prices.
     #[serde(flatten)]
     pub tokens: Tokens,

@@ -137,6 +137,9 @@ pub struct TimelineSession {
     pub agent: Option<String>,
     /// Its state.
     pub state: String,
+    /// True if it has not ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub running: bool,
     /// When it started, RFC 3339 UTC.
     pub started_at: Option<String>,
     /// Its last activity, RFC 3339 UTC.

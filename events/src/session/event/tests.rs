@@ -103,36 +103,36 @@ fn every_event_is_told_in_one_line() {
         (located("/p"), "works in /p"),
         (located("/p/sub"), "works in /p/sub, project /p"),
         (Event::ParentFound { parent: id() }, "subagent of s1"),
-        (appended(Counts::default(), None), "read bytes 10 to 90 (line 4) of generation 2: 0 records"),
+        (appended(Counts::default(), None), "read bytes 10 to 90 (line 4) of reading 2: 0 records"),
         (
             appended(counts, Some(at)),
-            "read bytes 10 to 90 (line 4) of generation 2: 7 records, 5 of conversation, 4 messages, 3 typed, \
+            "read bytes 10 to 90 (line 4) of reading 2: 7 records, 5 of conversation, 4 messages, 3 typed, \
              2 malformed lines, 1 line too long, 6 of unknown type \"mood\\n\"; last said something at \
              2026-03-14T09:26:53.589Z; they belong to the end, indexed at 2026-03-14T09:26:53.589Z at the latest",
         ),
         (
             appended(Counts { records: 1, messages: 1, malformed: 1, ..Counts::default() }, None),
-            "read bytes 10 to 90 (line 4) of generation 2: 1 record, 1 message, 1 malformed line",
+            "read bytes 10 to 90 (line 4) of reading 2: 1 record, 1 message, 1 malformed line",
         ),
-        (Event::Rewritten { generation: 2, identity: file }, "transcript was rewritten, read anew as generation 2"),
+        (Event::Rewritten { generation: 2, identity: file }, "transcript was rewritten, read anew from its beginning"),
         (Event::Resumed, "goes on: something was said after the end or the index"),
         (Event::WentIdle, "nothing new for a while"),
-        (Event::CloseRequested { reason, note: None }, "close asked for: explicit"),
-        (Event::CloseRequested { reason, note: Some(hash) }, "close asked for: explicit, with note abababababababab"),
+        (Event::CloseRequested { reason, note: None }, "close: explicit"),
+        (Event::CloseRequested { reason, note: Some(hash) }, "close: explicit, with a reason in words"),
         (Event::Ended { reason, at, by_self: false }, "over since 2026-03-14T09:26:53.589Z: explicit"),
         (
             Event::Ended { reason, at, by_self: true },
             "over since 2026-03-14T09:26:53.589Z: explicit, by the session itself",
         ),
-        (Event::IndexingStarted { effect, reason, to: 90 }, "index job 2.3 begins, up to byte 90: explicit"),
+        (Event::IndexingStarted { effect, reason, to: 90 }, "indexing begins, up to byte 90: explicit"),
         (
             Event::Indexed { effect, episode },
-            "index job 2.3 stored episode 00000000-0000-0000-0000-000000000000 (extractive, 8 items, up to byte 90, \
+            "indexed: episode 00000000-0000-0000-0000-000000000000 (extractive, 8 items, up to byte 90, \
              hash abababababababab, filter 1)",
         ),
         (
             Event::IndexSkipped { effect: Some(effect), episode: nil, to: 90 },
-            "index job 2.3 found the content unchanged up to byte 90: episode \
+            "indexing found the content unchanged up to byte 90: episode \
              00000000-0000-0000-0000-000000000000 stays",
         ),
         (
@@ -141,7 +141,7 @@ fn every_event_is_told_in_one_line() {
         ),
         (
             Event::IndexingFailed { effect, why: FailureReason::Unreadable, attempts: 2, retry_at: at },
-            "index job 2.3 failed: unreadable, 2 in a row; next at 2026-03-14T09:26:53.589Z",
+            "indexing failed: unreadable, 2 in a row; next at 2026-03-14T09:26:53.589Z",
         ),
         (Event::Abandoned { why: UnindexedReason::Empty }, "let go without an index: empty"),
         (Event::TrackingStopped, "tracking stopped"),
@@ -149,11 +149,8 @@ fn every_event_is_told_in_one_line() {
         (Event::TrackingForced, "tracked from now on whatever the switches say"),
         (Event::GroupAssigned { group: "g".to_owned() }, "put in group g"),
         (Event::Forgotten, "forgotten"),
-        (Event::Restored { generation: 2, file_exists: true }, "no longer forgotten, read anew, as generation 2"),
-        (
-            Event::Restored { generation: 3, file_exists: false },
-            "no longer forgotten, without a transcript, as generation 3",
-        ),
+        (Event::Restored { generation: 2, file_exists: true }, "no longer forgotten, read anew"),
+        (Event::Restored { generation: 3, file_exists: false }, "no longer forgotten, without a transcript"),
         (
             signalled(SignalKind::SessionEnd, Some(SignalDetail::Clear), None),
             "told by session_end (clear) at 2026-03-14T09:26:53.589Z",
