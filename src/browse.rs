@@ -83,8 +83,8 @@ pub(crate) fn run(environment: &Environment, query: &str, about: &str) -> Result
             Some(Wish::Leave(Some(signal))) => {
                 return Ok(ExitCode::from(SIGNALLED.saturating_add(u8::try_from(signal).unwrap_or(0))));
             }
-            Some(Wish::Copy(text, what)) => {
-                let copied = if terminal::copy(&text)? { "copied" } else { "copied the beginning of" };
+            Some(Wish::Copy(text, what, is_whole)) => {
+                let copied = if terminal::copy(&text)? && is_whole { "copied" } else { "copied the beginning of" };
                 app.message = Some((format!("{copied} {what}, if the terminal allows it"), false));
             }
             Some(Wish::Stop) => taken.stop()?,

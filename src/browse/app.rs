@@ -12,7 +12,7 @@ use super::choice::Choice;
 use super::conversation::{Conversation, Fetch, Survey};
 use super::found::{Page, Wanted};
 use super::lane::{Asking, Lane};
-use super::list::{ENTRY_LINES, List};
+use super::list::{Due, ENTRY_LINES, List};
 use super::screen::{self, Pick, Screen, Told};
 use super::terminal::Happened;
 use super::theme::Theme;
@@ -41,7 +41,13 @@ impl Event {
 
 /// An answer of the daemon.
 pub(super) enum Answer {
-    Listed { number: u64, skip: u32, is_stored: bool, page: Result<Page, String> },
+    /// With `is_first`, a better answer to the same question follows.
+    Listed {
+        number: u64,
+        skip: u32,
+        is_first: bool,
+        page: Result<Page, String>,
+    },
     Shown(String, Box<Result<Show, String>>),
     Fetched(u64, Fetch, Result<Messages, String>),
     Surveyed(u64, String, Survey),
@@ -63,8 +69,8 @@ pub(super) enum Wish {
     /// Leave; with the number of the signal that wants it.
     Leave(Option<i32>),
     Start(Ready),
-    /// Copy a text, and say what it was.
-    Copy(String, &'static str),
+    /// Copy a text, and say what it was; false if it is only the beginning of that.
+    Copy(String, &'static str, bool),
     Stop,
     DrawAnew,
 }
@@ -145,28 +151,35 @@ impl App {
 
     /// When [`Self::tick`] has something to do.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.list.fresh_due()
+        self.list.due().filter(|_| self.shows_list())
     }
 
-    /// Asks with everything that is new, if it is time.
+    /// False if another screen covers the list.
+    fn shows_list(&self) -> bool {
+        !matches!(self.stack.last(), Some(Screen::Conversation(_) | Screen::Text { .. }))
+    }
+
+    /// Asks again, if it is time.
     pub(super) fn tick(&mut self) {
-        if self.list.take_due(Instant::now()) {
-            self.ask_page(0, false);
+        if self.shows_list()
+            && let Some(due) = self.list.take_due(Instant::now())
+        {
+            self.ask_page(0, due == Due::Refresh, false);
         }
     }
 
     /// Asks for what is typed.
     pub(super) fn ask_list(&mut self) {
         self.list.ask_anew(Instant::now());
-        self.ask_page(0, true);
+        self.ask_page(0, true, true);
     }
 
-    fn ask_page(&self, skip: u32, is_stored: bool) {
+    fn ask_page(&self, skip: u32, is_stored: bool, is_first: bool) {
         let (wanted, number): (Wanted, u64) = (self.list.wanted.clone(), self.list.number);
         let lane = if is_stored { &self.lanes.stored } else { &self.lanes.fresh };
         lane.ask(&self.to, move |asking, tell| {
             let page = wanted.ask(asking, skip, is_stored);
-            tell(Event::answered(Answer::Listed { number, skip, is_stored, page }));
+            tell(Event::answered(Answer::Listed { number, skip, is_first, page }));
         });
     }
 
@@ -177,7 +190,10 @@ impl App {
         let others = visible.iter().filter(|entry| entry.row.message_count < LONG);
         let rows: Vec<&Row> = selected.iter().chain(others).map(|entry| &entry.row).collect();
         let is_known = |row: &Row| match self.shown.get(&row.session_id) {
-            Some(Ok(shown)) => row.source.is_some() || shown.row.content_hash == row.content_hash,
+            Some(Ok(shown)) => {
+                let as_of = |row: &Row| (row.content_hash.clone(), row.state.clone());
+                row.source.is_some() || as_of(&shown.row) == as_of(row)
+            }
             Some(Err(_)) => true,
             None => false,
         };
@@ -205,7 +221,7 @@ impl App {
     pub(super) fn fetch(&mut self) {
         let rows = usize::from(self.areas.list.height) / ENTRY_LINES;
         if let Some(skip) = self.list.wanted_page(rows) {
-            self.ask_page(skip, true);
+            self.ask_page(skip, true, true);
         }
         let Some(Screen::Conversation(open)) = self.stack.last_mut() else { return };
         let (number, id) = (open.number, open.id.clone());
@@ -226,18 +242,18 @@ impl App {
 
     pub(super) fn answer(&mut self, answer: Answer) {
         match answer {
-            Answer::Listed { number, skip, is_stored, page } => match page {
+            Answer::Listed { number, skip, is_first, page } => match page {
                 Ok(page) => {
                     let selected = |list: &List| list.selected_entry().map(|entry| entry.row.session_id.clone());
                     let before = selected(&self.list);
-                    self.list.take(number, skip, is_stored, page);
+                    self.list.take(number, skip, is_first, page);
                     if selected(&self.list) != before {
                         self.preview_top = 0;
                     }
                     self.ask_details();
                 }
                 // What is new is asked for next, and its failure is told.
-                Err(error) if number == self.list.number && (skip > 0 || !is_stored) => {
+                Err(error) if number == self.list.number && (skip > 0 || !is_first) => {
                     self.list.give_up_page();
                     self.list.is_answered = true;
                     self.complain(error);

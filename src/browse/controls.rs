@@ -1,5 +1,7 @@
 //! What keys and the mouse do.
 
+use baton_ask::query::parse_moment;
+use baton_conversation::record::Timestamp;
 use baton_protocol::answer::Show;
 use baton_protocol::{BlameParams, ShowParams, method};
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind};
@@ -8,6 +10,7 @@ use ratatui_core::layout::{Position, Rect};
 use super::app::{Answer, App, Event, Wish, explain};
 use super::choice::Chosen;
 use super::conversation::{Conversation, Jump};
+use super::found::Wanted;
 use super::list::ENTRY_LINES;
 use super::query_line::{Edit, QueryLine};
 use super::screen::{self, Pick, Screen, Told};
@@ -34,10 +37,11 @@ impl App {
 
     fn input(&mut self, input: Input) {
         match input {
-            Input::Key(key) if key.kind != KeyEventKind::Release => {
-                self.message = None;
-                self.key(key);
-            }
+            Input::Key(key) if key.kind != KeyEventKind::Release => match self.message.take() {
+                // Escape answers what is complained of.
+                Some((_, true)) if key.code == KeyCode::Esc => {}
+                _ => self.key(key),
+            },
             Input::Paste(pasted) => match self.stack.last_mut() {
                 None => {
                     self.list.query.insert(&pasted);
@@ -133,7 +137,7 @@ impl App {
         match key {
             't' => {
                 let shown = self.shown.get(&id).and_then(|shown| shown.as_ref().ok());
-                self.wish = Some(Wish::Copy(preview::copied(entry, shown), "the episode"));
+                self.wish = Some(Wish::Copy(preview::copied(entry, shown), "the episode", true));
             }
             key => self.act_on(key, id),
         }
@@ -141,7 +145,7 @@ impl App {
 
     fn act_on(&mut self, key: char, id: String) {
         match key {
-            'y' => self.wish = Some(Wish::Copy(super::text::one_line(&id), "the id")),
+            'y' => self.wish = Some(Wish::Copy(super::text::one_line(&id), "the id", true)),
             'r' => self.act(|asking| {
                 let shown: Result<Show, String> = asking.call(method::SHOW, &ShowParams { session: id });
                 Answer::Resumed(shown.map(|shown| Box::new(shown.row)))
@@ -199,10 +203,15 @@ impl App {
                 return self.act(move |asking| Answer::Blamed(asking.call(method::BLAME, &params)));
             }
             Pick::Session { id, title, line } => return self.open(id, title, line, Marks::default()),
-            Pick::NoFilter => (wanted.project, wanted.agent, wanted.since) = (None, None, None),
+            Pick::NoFilter => self.list.wanted = Wanted::default(),
             Pick::Project(project) => wanted.project = Some(project),
             Pick::Agent(agent) => wanted.agent = Some(agent),
-            Pick::Since(since) => wanted.since = Some(since),
+            Pick::Time { since, .. } if parse_moment(&since, Timestamp(0)).is_none() => {
+                return self.complain(format!(
+                    "{since:?} is no date; type one like 2026-03-14, 2026-03, last week, 12h, 7d, 2w or 3m (months)"
+                ));
+            }
+            Pick::Time { since, until } => (wanted.since, wanted.until) = (Some(since), until),
         }
         self.ask_list();
     }
@@ -235,7 +244,9 @@ impl App {
             KeyCode::Char('d') => open.scroll(page / 2),
             KeyCode::Char('u') => open.scroll(-page / 2),
             KeyCode::Char('c') => {
-                self.wish = open.current().map(|message| Wish::Copy(messages::copied(message), "the message"));
+                self.wish = open
+                    .current()
+                    .map(|message| Wish::Copy(messages::copied(message), "the message", messages::is_whole(message)));
             }
             KeyCode::Char(c @ ('r' | 'y' | 'e' | 'b')) => {
                 let id = open.id.clone();

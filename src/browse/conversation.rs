@@ -149,7 +149,7 @@ impl Conversation {
             _ => String::new(),
         };
         let line = self.current().map_or(0, |message| message.line);
-        format!("{found}line {line}, {}", crate::print::counted(self.total, "message"))
+        format!("{found}line {line}, {}", crate::print::counted(self.total, "step"))
     }
 
     /// The message at the top of the screen.

@@ -24,6 +24,32 @@ const BESIDE: u16 = 96;
 const BELOW: u16 = 14;
 /// Prompt of what is typed.
 const PROMPT: &str = "> ";
+/// Keys of the list, of its preview and of a conversation as the last line shows them, the most useful first.
+const LIST_HINTS: &[&str] = &[
+    "Enter open",
+    "? keys",
+    "Esc leave",
+    "Tab to preview",
+    "^F filter",
+    "^R resume",
+    "^Y copy id",
+    "^X why",
+    "^B blame",
+];
+const PREVIEW_HINTS: &[&str] = &[
+    "Preview: Up Down scroll",
+    "Tab to list",
+    "Enter open",
+    "? keys",
+    "^R resume",
+    "^Y copy id",
+    "^X why",
+    "^B blame",
+];
+const CONVERSATION_HINTS: &[&str] =
+    &["/ find", "? keys", "q back", "] [ prompts", "t tools", "r resume", "y c copy", "e why", "b blame"];
+/// What stands between two of them.
+const GAP: &str = "  ";
 /// Width of the column of keys in the help.
 const KEY_COLUMNS: usize = 24;
 
@@ -57,12 +83,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer) -> Option<Position> {
             let row = area.bottom() - 1;
             match &open.finding {
                 Some(line) => cursor = Some(typed(buffer, Rect { y: row, height: 1, ..area }, "/", line, theme)),
-                None => foot(
-                    app,
-                    buffer,
-                    area,
-                    "/ find  ? keys  q back  ] [ prompts  t tools  r resume  y c copy  e why  b blame",
-                ),
+                None => foot(app, buffer, area, CONVERSATION_HINTS),
             }
         }
         Some(Screen::Text { told, top }) => {
@@ -82,7 +103,7 @@ pub(super) fn draw(app: &mut App, buffer: &mut Buffer) -> Option<Position> {
             app.areas.over = body;
             scrolled(buffer, body, &sheet.lines, top);
             head(buffer, area, theme, &title, "");
-            foot(app, buffer, area, "Up Down scroll  Esc back");
+            foot(app, buffer, area, &["Up Down scroll", "Esc back"]);
         }
         Some(Screen::Choice(choice)) => cursor = Some(chooser(app, buffer, area, choice)),
     }
@@ -103,15 +124,25 @@ fn right(buffer: &mut Buffer, area: Rect, y: u16, text: &str, style: Style) {
     buffer.set_stringn(x.max(area.x), y, text, usize::from(area.width), style);
 }
 
-/// What is told at the bottom: a message, or the keys.
-fn foot(app: &App, buffer: &mut Buffer, area: Rect, keys: &str) {
+/// What is told at the bottom: a message, in as many lines as it needs, or as many of the keys as fit.
+fn foot(app: &App, buffer: &mut Buffer, area: Rect, keys: &[&str]) {
     let width = usize::from(area.width);
-    let (said, style) = match &app.message {
-        Some((message, true)) => (text::fitted(message, width), app.theme.bad()),
-        Some((message, false)) => (text::fitted(message, width), app.theme.plain()),
-        None => (keys.to_owned(), app.theme.faint()),
+    let (lines, style) = match &app.message {
+        Some((message, is_error)) => {
+            let style = if *is_error { app.theme.bad() } else { app.theme.plain() };
+            (text::wrapped(&text::one_line(message), width), style)
+        }
+        None => {
+            let fits = |count: &usize| keys[..*count].join(GAP).width() <= width;
+            let count = (0..=keys.len()).rev().find(fits).unwrap_or(0);
+            (vec![keys[..count].join(GAP)], app.theme.faint())
+        }
     };
-    buffer.set_stringn(area.x, area.bottom() - 1, said, width, style);
+    let count = u16::try_from(lines.len()).unwrap_or(u16::MAX).clamp(1, area.height);
+    for (y, line) in (area.bottom() - count..area.bottom()).zip(&lines) {
+        buffer.set_stringn(area.x, y, " ".repeat(width), width, Style::reset());
+        buffer.set_stringn(area.x, y, line, width, style);
+    }
 }
 
 /// A line that is typed; returns where the cursor stands.
@@ -154,12 +185,7 @@ fn list(app: &mut App, buffer: &mut Buffer, body: Rect) -> Option<Position> {
         }
         preview_of(app, buffer, previewed);
     }
-    foot(
-        app,
-        buffer,
-        area,
-        "Enter open  ? keys  Esc leave  Tab preview  ^F filter  ^R resume  ^Y copy id  ^X why  ^B blame",
-    );
+    foot(app, buffer, area, if app.is_in_preview { PREVIEW_HINTS } else { LIST_HINTS });
     Some(cursor)
 }
 
@@ -183,14 +209,19 @@ fn status(app: &App) -> String {
     let wanted = &app.list.wanted;
     let project = wanted.project.as_deref().map(|project| format!("project:{}", text::one_line(name_of(project))));
     let agent = wanted.agent.map(|agent| format!("agent:{}", agent.as_str()));
-    let since = wanted.since.as_deref().map(|since| format!("after:{}", text::one_line(since)));
+    let since = wanted.since.as_deref().map(text::one_line);
+    let span = match (since, wanted.until.is_some()) {
+        (Some(since), false) => Some(format!("since {since}")),
+        // The spans that end are named by their beginning.
+        (since, _) => since,
+    };
     let count = match (app.list.is_answered, app.list.is_fresh) {
         (true, true) => app.list.count(),
         (true, false) => format!("{}…", app.list.count()),
         (false, _) => "…".to_owned(),
     };
     let about = Some(app.about.clone()).filter(|about| !about.is_empty());
-    [about, project, agent, since, Some(count)].into_iter().flatten().collect::<Vec<_>>().join("  ")
+    [about, project, agent, span, Some(count)].into_iter().flatten().collect::<Vec<_>>().join("  ")
 }
 
 fn entries(app: &mut App, buffer: &mut Buffer, area: Rect) {
@@ -303,7 +334,7 @@ fn chooser(app: &mut App, buffer: &mut Buffer, area: Rect, choice: &Choice<Pick>
     if fitting.is_empty() {
         buffer.set_stringn(over.x, over.y, "nothing fits", within, theme.faint());
     }
-    foot(app, buffer, area, "type to narrow  Enter choose  Esc back");
+    foot(app, buffer, area, &["type to narrow", "Enter choose", "Esc back"]);
     cursor
 }
 

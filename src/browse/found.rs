@@ -25,6 +25,8 @@ pub(super) struct Wanted {
     pub(super) agent: Option<Agent>,
     /// Only what was active since then, as typed.
     pub(super) since: Option<String>,
+    /// Only what was active before then.
+    pub(super) until: Option<String>,
 }
 
 /// A session of the list.
@@ -62,7 +64,7 @@ pub(super) struct Page {
 impl Wanted {
     /// True if a filter is set.
     pub(super) fn is_filtered(&self) -> bool {
-        self.project.is_some() || self.agent.is_some() || self.since.is_some()
+        self.project.is_some() || self.agent.is_some() || self.since.is_some() || self.until.is_some()
     }
 
     /// Asks for a page that begins after `skip` sessions. With `stored` the daemon reads nothing first.
@@ -75,6 +77,7 @@ impl Wanted {
             project: self.project.clone(),
             agent: self.agent,
             since: self.since.clone(),
+            until: self.until.clone(),
             limit: Some(PAGE),
             skip,
             stored,
@@ -90,7 +93,8 @@ impl Wanted {
 
     fn search(&self, asking: &mut Asking<'_>, stored: bool) -> Result<Page, String> {
         let mut query = self.query.clone();
-        let filters = [("agent", self.agent.map(Agent::as_str)), ("after", self.since.as_deref())];
+        let (agent, after, before) = (self.agent.map(Agent::as_str), self.since.as_deref(), self.until.as_deref());
+        let filters = [("agent", agent), ("after", after), ("before", before)];
         for (name, value) in filters {
             query.extend(value.map(|value| format!(" {name}:\"{value}\"")));
         }

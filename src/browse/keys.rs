@@ -32,4 +32,12 @@ pub(super) const KEYS: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     ("Everywhere", &[("?, F1", "this help"), ("Ctrl-L", "draw anew"), ("Ctrl-Z", "stop, until `fg`")]),
+    (
+        "On the command line",
+        &[
+            ("baton today", "what runs, what was finished, what is open"),
+            ("baton costs", "what the tokens of your agents cost"),
+            ("baton ui", "the same and more as pages in your browser"),
+        ],
+    ),
 ];

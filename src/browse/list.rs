@@ -9,10 +9,21 @@ use crate::print::Marks;
 
 /// Quiet after which a question is asked with everything that is new.
 const QUIET: Duration = Duration::from_millis(150);
-/// Pause after which it is asked again while history is still being read.
+/// Pause after which it is asked again while history, or a session of the list, is still being read.
 const AGAIN: Duration = Duration::from_secs(1);
+/// Pause after which the list is refreshed while a session of it runs.
+const RUNNING: Duration = Duration::from_secs(3);
 /// Lines of an entry on the screen.
 pub(super) const ENTRY_LINES: usize = 2;
+
+/// A question that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// With everything that is new.
+    Fresh,
+    /// How what is listed has changed since: nothing is read for it.
+    Refresh,
+}
 
 /// See the module.
 #[derive(Default)]
@@ -37,7 +48,7 @@ pub(super) struct List {
     pub(super) is_fresh: bool,
     has_more: bool,
     is_fetching_more: bool,
-    fresh_due: Option<Instant>,
+    due: Option<(Instant, Due)>,
 }
 
 impl List {
@@ -51,22 +62,37 @@ impl List {
         self.wanted.query = self.query.text();
         self.number += 1;
         (self.is_answered, self.is_fresh, self.is_fetching_more) = (false, false, false);
-        self.fresh_due = Some(now + QUIET);
+        self.due = Some((now + QUIET, Due::Fresh));
     }
 
-    /// When the question is to be asked with everything that is new.
-    pub(super) fn fresh_due(&self) -> Option<Instant> {
-        self.fresh_due
+    /// When a question is to be asked again.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due.map(|(at, _)| at)
     }
 
-    /// True if it is time to ask with everything that is new; then it is no more.
-    pub(super) fn take_due(&mut self, now: Instant) -> bool {
-        self.fresh_due.take_if(|due| *due <= now).is_some()
+    /// The question for which it is time; then it is no more.
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<Due> {
+        self.due.take_if(|(at, _)| *at <= now).map(|(_, due)| due)
     }
 
-    /// Takes the answer to the question `number`, unless it is an old one.
-    pub(super) fn take(&mut self, number: u64, skip: u32, is_stored: bool, page: Page) {
-        if number != self.number || skip == 0 && is_stored && self.is_fresh {
+    /// When and how to ask again after an answer with everything that is new.
+    fn next_due(&self, is_partial: bool) -> Option<(Instant, Due)> {
+        let rows = || self.entries.iter().map(|entry| &entry.row).filter(|row| row.source.is_none());
+        let (pause, due) = if is_partial {
+            (AGAIN, Due::Fresh)
+        } else if rows().any(|row| row.state == "indexing") {
+            (AGAIN, Due::Refresh)
+        } else if rows().any(|row| !crate::resume::is_over(row)) {
+            (RUNNING, Due::Refresh)
+        } else {
+            return None;
+        };
+        Some((Instant::now() + pause, due))
+    }
+
+    /// Takes the answer to the question `number`, unless it is an old one. With `is_first`, a better one follows.
+    pub(super) fn take(&mut self, number: u64, skip: u32, is_first: bool, page: Page) {
+        if number != self.number || skip == 0 && is_first && self.is_fresh {
             return;
         }
         if skip > 0 {
@@ -80,7 +106,8 @@ impl List {
         }
         // The same session stays selected if the question is the same.
         let selected = self.selected_entry().map(|entry| entry.row.session_id.clone()).filter(|_| self.is_answered);
-        let is_first = self.selected == 0;
+        // What is new may come first; later nobody is taken away from what they read.
+        let is_at_top = self.selected == 0 && !self.is_fresh;
         let count = page.entries.len();
         let before = std::mem::replace(&mut self.entries, page.entries);
         if self.is_answered && page.has_more {
@@ -91,15 +118,15 @@ impl List {
         // Whether there are more than those, the last page has told.
         self.has_more = if self.entries.len() > count { self.has_more } else { page.has_more };
         self.notes = page.notes;
-        let at = selected.filter(|_| !is_first);
+        let at = selected.filter(|_| !is_at_top);
         let at = at.and_then(|id| self.entries.iter().position(|entry| entry.row.session_id == id));
         self.selected = at.unwrap_or(0);
         self.top = self.top.min(self.selected);
         self.marks = Marks::of_query(&self.wanted.query);
         self.is_answered = true;
-        self.is_fresh |= !is_stored;
-        if !is_stored && page.is_partial {
-            self.fresh_due = Some(Instant::now() + AGAIN);
+        self.is_fresh |= !is_first;
+        if !is_first {
+            self.due = self.next_due(page.is_partial);
         }
     }
 
@@ -155,7 +182,8 @@ mod tests {
     fn old_answers_are_dropped_and_the_selection_stays() {
         let (mut list, now) = (List::default(), Instant::now());
         list.ask_anew(now);
-        assert!(!list.take_due(now) && list.take_due(now + QUIET) && !list.take_due(now + QUIET));
+        assert_eq!(list.take_due(now), None);
+        assert_eq!((list.take_due(now + QUIET), list.take_due(now + QUIET)), (Some(Due::Fresh), None));
         list.take(1, 0, true, page(&["a", "b"], false));
         list.select(1);
         list.take(1, 0, false, page(&["c", "a", "b"], false));
@@ -167,6 +195,28 @@ mod tests {
         assert_eq!(list.entries.len(), 3, "that was another question");
         list.take(2, 0, true, page(&["d", "b"], false));
         assert_eq!(list.selected, 0, "another question, another list");
+    }
+
+    #[test]
+    fn a_list_is_refreshed_while_something_of_it_is_read_or_runs() {
+        let due = |state: &str, end: Option<&str>, is_partial| {
+            let row = Row { state: state.to_owned(), end: end.map(str::to_owned), ..Row::default() };
+            let mut list = List::default();
+            let (now, entries) = (Instant::now(), vec![Entry { row, places: Vec::new() }]);
+            list.ask_anew(now);
+            list.take_due(now + QUIET);
+            list.take(1, 0, false, Page { entries, is_partial, ..Page::default() });
+            (list.take_due(now + QUIET), list.take_due(Instant::now() + RUNNING))
+        };
+        for (state, end, is_partial, expected) in [
+            ("indexing", Some("explicit"), false, Some(Due::Refresh)),
+            ("active", None, false, Some(Due::Refresh)),
+            ("indexed", Some("explicit"), true, Some(Due::Fresh)),
+            ("indexed", Some("explicit"), false, None),
+            ("unindexed", None, false, None),
+        ] {
+            assert_eq!(due(state, end, is_partial), (None, expected), "{state} {end:?} {is_partial}");
+        }
     }
 
     #[test]

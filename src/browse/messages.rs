@@ -164,9 +164,14 @@ pub(super) fn is_match(message: &Message, marks: &Marks) -> bool {
 pub(super) fn copied(message: &Message) -> String {
     let parts = message.parts.iter().map(|part| match &part.tool {
         Some(tool) => result(tool),
-        None => text::clean(part.text.as_deref().unwrap_or_default()),
+        None => text::clean_whole(part.text.as_deref().unwrap_or_default()),
     });
     parts.collect::<Vec<_>>().join("\n\n")
+}
+
+/// False if the daemon gave only the beginning of the message.
+pub(super) fn is_whole(message: &Message) -> bool {
+    message.parts_left_out.is_none() && message.parts.iter().all(|part| part.chars_left_out.is_none())
 }
 
 fn folded(tools: &[&ToolUse]) -> String {

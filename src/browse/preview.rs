@@ -1,5 +1,6 @@
 //! What is told of a session beside the list.
 
+use baton_protocol::Agent;
 use baton_protocol::answer::{Explain, Line as Said, Row, Show};
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
@@ -143,7 +144,7 @@ fn facts(sheet: &mut Sheet<'_>, row: &Row, shown: Option<&Show>) {
     sheet.fact("project", row.project.as_deref().unwrap_or_default(), plain);
     let at = row.last_activity.as_deref().map(|at| when(at, 16)).unwrap_or_default();
     sheet.fact("when", &at, plain);
-    let agent = row.agent.as_deref().and_then(baton_protocol::Agent::parse).map_or("", |agent| agent.title());
+    let agent = row.agent.as_deref().map_or("", Agent::title_of);
     sheet.fact("agent", agent, plain);
     if row.message_count > 0 {
         let cost = shown.and_then(|shown| shown.usage.as_ref()?.cost_usd).map(|cost| format!(", {}", dollars(cost)));
@@ -151,7 +152,8 @@ fn facts(sheet: &mut Sheet<'_>, row: &Row, shown: Option<&Show>) {
         sheet.fact("length", &format!("{messages}{}", cost.unwrap_or_default()), plain);
     }
     let why = row.why.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
-    sheet.fact("state", &format!("{}{why}", row.state), theme.state(&row.state));
+    let runs = if is_running(row) { "running, " } else { "" };
+    sheet.fact("state", &format!("{runs}{}{why}", row.state), theme.state(&row.state));
 }
 
 fn episode(sheet: &mut Sheet<'_>, shown: &Show) {
@@ -189,9 +191,23 @@ fn episode(sheet: &mut Sheet<'_>, shown: &Show) {
     }
 }
 
-/// The line below a title in the list: project, agent, time, messages, cost and state.
+fn is_running(row: &Row) -> bool {
+    row.source.is_none() && !crate::resume::is_over(row)
+}
+
+/// The state as far as it is not the usual one.
+fn state(row: &Row) -> &str {
+    match (row.state.as_str(), &row.why) {
+        ("active" | "indexed", _) if is_running(row) => "running",
+        ("indexed", _) => "",
+        ("unindexed", Some(why)) => why,
+        (state, _) => state,
+    }
+}
+
+/// The line below a title in the list: project, agent, time, messages, cost, and the state if it is unusual.
 pub(super) fn summary(row: &Row, cost: Option<f64>, width: usize) -> String {
-    let agent = row.agent.as_deref().and_then(baton_protocol::Agent::parse).map_or("", |agent| agent.title());
+    let agent = row.agent.as_deref().map_or("", Agent::title_of);
     let is_narrow = width < NARROW;
     let at = row.last_activity.as_deref().map(|at| when(at, if is_narrow { 5 } else { 16 })).unwrap_or_default();
     let messages = if row.message_count > 0 { format!("{} msgs", row.message_count) } else { String::new() };
@@ -201,7 +217,7 @@ pub(super) fn summary(row: &Row, cost: Option<f64>, width: usize) -> String {
         at,
         messages,
         cost.map(dollars).unwrap_or_default(),
-        row.why.clone().filter(|_| row.state == "unindexed").unwrap_or_else(|| row.state.clone()),
+        state(row).to_owned(),
         // What is cut off first.
         if is_narrow { agent.to_owned() } else { String::new() },
     ];
@@ -213,21 +229,21 @@ pub(super) fn summary(row: &Row, cost: Option<f64>, width: usize) -> String {
 pub(super) fn explained(sheet: &mut Sheet<'_>, explained: &Explain) {
     let theme = sheet.theme;
     let row = &explained.row;
-    let ended = row.end.as_deref().map(|end| format!(", ended by {end}")).unwrap_or_default();
-    let note =
-        row.close_note.as_deref().filter(|_| row.end.is_some()).map(|note| format!(": {note}")).unwrap_or_default();
-    sheet.text(&format!("It is {}{ended}{note}.", row.state), theme.strong());
+    let state = format!("It is {} now.", row.state);
+    let ending = row.ending(zone::minute).map_or_else(|| state.clone(), |ending| format!("{ending} {state}"));
+    sheet.text(&text::one_line(&ending), theme.strong());
     for owed in &explained.owed {
         let at = owed.at.as_deref().map_or_else(|| "now".to_owned(), zone::minute);
-        sheet.text(&format!("Owed: {} {at}, {}", owed.what, text::one_line(&owed.why)), theme.plain());
+        let why = zone::with_times(&text::one_line(&owed.why));
+        sheet.text(&format!("Next: {} {at}, {why}", owed.what), theme.plain());
     }
     explained.notes.iter().for_each(|note| sheet.text(&format!("Note: {}", text::one_line(note)), theme.plain()));
     sheet.heading("What happened");
     for event in &explained.events {
         let told = event.unreadable.as_ref().map_or(&event.told, |_| &event.kind);
-        sheet.event(&zone::minute(&event.at), told);
+        sheet.event(&zone::minute(&event.at), &zone::with_times(told));
         if let Some(why) = event.why.as_ref().or(event.unreadable.as_ref()) {
-            sheet.text(&format!("    {}", text::one_line(why)), theme.faint());
+            sheet.text(&format!("    {}", zone::with_times(&text::one_line(why))), theme.faint());
         }
         if let (Some(before), Some(after)) = (&event.before, &event.after)
             && before != after
@@ -240,5 +256,5 @@ pub(super) fn explained(sheet: &mut Sheet<'_>, explained: &Explain) {
 /// What is copied of an entry.
 pub(super) fn copied(entry: &Entry, shown: Option<&Show>) -> String {
     let content = shown.and_then(|shown| shown.episode.as_ref()).map(|episode| episode.content.as_str());
-    text::clean(content.unwrap_or_else(|| title(&entry.row)))
+    text::clean_whole(content.unwrap_or_else(|| title(&entry.row)))
 }

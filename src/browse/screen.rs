@@ -8,14 +8,17 @@ use super::conversation::Conversation;
 use super::found::{Entry, name_of, when};
 use super::text;
 
-/// Spans of time that are offered.
-const SPANS: &[(&str, &str)] = &[
-    ("today", "since midnight"),
-    ("yesterday", "since midnight before"),
-    ("7d", "the last 7 days"),
-    ("1m", "the last month"),
-    ("3m", "the last 3 months"),
-    ("1y", "the last year"),
+/// Spans of time that are offered: name, what it is, and where it ends if not now.
+const SPANS: &[(&str, &str, Option<&str>)] = &[
+    ("today", "since midnight", None),
+    ("yesterday", "that day alone", Some("today")),
+    ("this week", "since Monday", None),
+    ("last week", "Monday to Sunday", Some("this week")),
+    ("last month", "the calendar's", Some("this month")),
+    ("7d", "the last 7 days", None),
+    ("1m", "the last 30 days", None),
+    ("3m", "the last 90 days", None),
+    ("1y", "the last year", None),
 ];
 
 /// What can be chosen.
@@ -27,7 +30,11 @@ pub(super) enum Pick {
     NoFilter,
     Project(String),
     Agent(Agent),
-    Since(String),
+    /// What was active in a time.
+    Time {
+        since: String,
+        until: Option<String>,
+    },
     /// A file whose sessions are wanted.
     File {
         path: String,
@@ -85,8 +92,11 @@ pub(super) fn agents() -> Choice<Pick> {
 
 /// Spans of time; any other can be typed.
 pub(super) fn spans() -> Choice<Pick> {
-    let items = SPANS.iter().map(|(span, about)| item(span, about, Pick::Since((*span).to_owned()))).collect();
-    Choice::new("Active since, or type a date", items, Some(|typed| Pick::Since(typed.to_owned())))
+    let time =
+        |since: &str, until: Option<&str>| Pick::Time { since: since.to_owned(), until: until.map(str::to_owned) };
+    let items = SPANS.iter().map(|(span, about, until)| item(span, about, time(span, *until))).collect();
+    let typed = |typed: &str| Pick::Time { since: typed.to_owned(), until: None };
+    Choice::new("Active when? Or type a date since when", items, Some(typed))
 }
 
 /// The files of a session.

@@ -19,10 +19,16 @@ const MOST_CHARS: usize = 20_000;
 /// Marks of lists.
 const LIST_MARKS: [&str; 3] = ["- ", "* ", "> "];
 
-/// The text without escape sequences and control characters; line breaks stay.
+/// The text without escape sequences and control characters, as far as it is drawn; line breaks stay.
 pub(super) fn clean(text: &str) -> String {
+    let Some((end, _)) = text.char_indices().nth(MOST_CHARS) else { return clean_whole(text) };
+    format!("{}… {} more characters", clean_whole(&text[..end]), text[end..].chars().count())
+}
+
+/// Like [`clean`], for a text of any length.
+pub(super) fn clean_whole(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
-    let mut rest = text.chars().take(MOST_CHARS).peekable();
+    let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
             '\u{1b}' | '\u{9b}' | '\u{9d}' | '\u{90}' => {
@@ -48,9 +54,6 @@ pub(super) fn clean(text: &str) -> String {
             '\r' => {}
             c => cleaned.push(printable_char(c)),
         }
-    }
-    if text.chars().nth(MOST_CHARS).is_some() {
-        cleaned.push_str(&format!("… {} more characters", text.chars().count() - MOST_CHARS));
     }
     cleaned
 }
@@ -114,7 +117,9 @@ mod tests {
         ] {
             assert_eq!(clean(text), expected, "{text:?}");
         }
-        let long = clean(&"x".repeat(MOST_CHARS + 7));
+        let long = "x".repeat(MOST_CHARS + 7);
+        assert_eq!(clean_whole(&long), long);
+        let long = clean(&long);
         assert!(long.ends_with("x… 7 more characters"));
     }
 

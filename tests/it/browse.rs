@@ -93,9 +93,15 @@ fn typing_searches_and_escape_goes_back() {
     glass.press(ESC);
     glass.sees("2 sessions\n");
     glass.press(&control('f'));
-    glass.sees("Filter by");
+    let screen = glass.sees("Filter by");
+    let foot = |screen: &str| screen.lines().last().unwrap_or_default().to_owned();
+    assert_eq!(foot(&screen), "type to narrow  Enter choose  Esc back", "nothing is left of the line below");
     glass.press(ESC);
     glass.wait("no choice any more", |screen| !screen.contains("Filter by"));
+    glass.press("\t");
+    glass.wait("keys of the preview", |screen| foot(screen).starts_with("Preview: Up Down scroll"));
+    glass.press("\t");
+    glass.wait("keys of the list", |screen| foot(screen).starts_with("Enter open"));
     glass.press(ESC);
     let (code, glass) = glass.end();
     assert!(code == 0 && !glass.is_taken());
@@ -111,6 +117,27 @@ fn what_is_typed_finds_what_was_never_indexed() {
     world.transcript("-work-one", &id(1)).at(now()).prompt("a wombat digs").reply("It does.");
     glass.press("wombat");
     glass.sees("a wombat digs");
+}
+
+#[test]
+fn the_list_is_refreshed_by_itself_while_something_is_read_or_runs() {
+    let world = World::new();
+    for number in 2..20 {
+        let mut old = world.transcript("-work-one", &id(number)).minutes_ago(2_000 + i64::from(number));
+        old.prompt(&format!("task {number} of an older day")).reply("It is done.");
+    }
+    let mut running = world.transcript("-work-one", &id(1)).at(now());
+    running.prompt("the patient sloth").reply("It sleeps.");
+    let glass = open(&world, &[], 100, 60);
+    let is_whole = |screen: &str| {
+        screen.contains("19 sessions\n") && (2..20).all(|number| screen.contains(&format!("Task {number} of")))
+    };
+    let screen = glass.wait("the titles of all, without a key", is_whole);
+    assert!(screen.contains("2 msgs · running") && !screen.contains("msgs · ind"), "{screen}");
+    running.prompt("and the giraffe").reply("It drinks.");
+    glass.sees("4 msgs · running");
+    world.close(&id(1));
+    glass.wait("the end of it", |screen| screen.contains("4 msgs") && !screen.contains("running"));
 }
 
 /// A long conversation, with calls of tools.
@@ -135,7 +162,7 @@ fn a_long_conversation_is_read_in_windows_and_found_in() {
     glass.press(ENTER);
     let screen =
         glass.wait("the beginning", |screen| screen.contains("question 0 of many") && screen.contains("q back"));
-    assert!(screen.lines().next().unwrap().contains("801 messages"), "{screen}");
+    assert!(screen.lines().next().unwrap().contains("801 steps"), "{screen}");
     glass.press("/NEEDLE\r");
     let screen = glass.wait("the needle", |screen| screen.contains("a needle lies here"));
     assert!(screen.contains("reply 371"), "{screen}");
@@ -315,6 +342,12 @@ fn a_session_goes_on_in_its_agent_and_what_cannot_is_said() {
     glass.sees("1 session\n");
     glass.press(&control('r'));
     glass.sees("is still open");
+    glass.resize(60, 20);
+    glass.sees("`baton close");
+    glass.press(ESC);
+    glass.wait("the keys again", |screen| screen.ends_with("^F filter"));
+    glass.resize(200, 24);
+    glass.sees("^B blame");
     world.close(&id(1));
     glass.press(&control('r'));
     let (code, glass) = glass.end();
@@ -350,6 +383,19 @@ fn files_are_blamed_states_explained_and_sessions_filtered() {
     assert!(!screen.contains("harbor-ui ·"), "{screen}");
     glass.press(ESC);
     glass.sees("16 sessions\n");
+    let by_time = |glass: &mut Glass, typed: &str| {
+        glass.press("\u{1b}OS");
+        glass.sees("Active when?");
+        glass.press(&format!("{typed}\r"));
+    };
+    by_time(&mut glass, "last month");
+    glass.wait("a span", |screen| screen.lines().next().is_some_and(|line| line.contains("last month ")));
+    glass.press(ESC);
+    glass.sees("16 sessions\n");
+    by_time(&mut glass, "soonish");
+    glass.sees("\"soonish\" is no date");
+    by_time(&mut glass, "2026-11-19");
+    glass.wait("the sessions since then", |screen| screen.contains("since 2026-11-19 5 sessions\n"));
 }
 
 #[test]

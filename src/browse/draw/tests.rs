@@ -57,7 +57,7 @@ fn the_list_stands_beside_or_above_the_preview_and_alone_if_there_is_no_room() {
     let wide = drawn(&mut app, 100, 10);
     assert!(wide[0].starts_with("> web lock") && wide[0].ends_with("2 sessions"), "{wide:#?}");
     assert!(wide[1].starts_with("○ Locks for the web") && wide[1].contains(" │ Locks for the web"), "{wide:#?}");
-    assert!(wide[2].starts_with("  harbor-ui · 12 msgs · indexed · Codex"), "{wide:#?}");
+    assert!(wide[2].starts_with("  harbor-ui · 12 msgs · Codex"), "{wide:#?}");
     assert!(wide[4].ends_with("│ - assistant 7: the browser grants web locks"), "{wide:#?}");
     let high = drawn(&mut app, 60, 20);
     assert!(high[1].starts_with("○ Locks") && high[3].starts_with("○ Another"), "{high:#?}");
@@ -111,7 +111,7 @@ fn a_conversation_folds_its_tools_and_stays_where_it_is_when_it_grows() {
     assert_eq!(open.wanted_fetch(), Some(Fetch::From(3)));
     let more = (3..40).map(|line| said(line, "user", "prompt")).collect();
     let lines = drawn(&mut app, 60, 12);
-    assert!(lines[0].starts_with("A title") && lines[0].ends_with("line 1, 40 messages"), "{lines:#?}");
+    assert!(lines[0].starts_with("A title") && lines[0].ends_with("line 1, 40 steps"), "{lines:#?}");
     assert!(lines.contains(&"  ▸ 3 tool calls: Bash 2, Read 1; 1 failed".to_owned()), "{lines:#?}");
     let Some(Screen::Conversation(open)) = app.stack.last_mut() else { panic!("it is open") };
     open.take(Fetch::From(3), Ok(page(more, None)));
