@@ -163,6 +163,17 @@ fn the_pages_show_what_the_commands_tell() {
         let answer = address.get(path, &cookie);
         assert!(answer.status == 400 && answer.body.contains("has to be a number"), "{path}: {}", answer.body);
     }
+    assert!(session.contains("cd /srv/-work-shop &amp;&amp; claude --resume"), "{session}");
+    // What a form cannot find or understand is said beside it.
+    let beside = page("/sessions?project=-work");
+    assert!(beside.contains("these begin so: /srv/-work-shop") && beside.contains("<form"), "{beside}");
+    for path in ["/sessions?since=soon", "/sessions?q=walrus&since=soon", "/costs?until=soon"] {
+        let beside = page(path);
+        assert!(beside.contains("is not a date") && beside.contains("<form"), "{path}: {beside}");
+    }
+    let this_week = page("/sessions?q=walrus&since=last%20week");
+    assert!(this_week.contains("<mark>walrus</mark>"), "{this_week}");
+    assert!(page("/sessions?q=walrus&since=last%20month&until=last%20week").contains("Nothing was found."));
     assert!(page("/workflows").contains("Workflows"));
     let costs = page("/costs?by=model&days=7&agent=claude-code");
     assert!(costs.contains("No model was called.") && costs.contains("Your agents, at list prices"), "{costs}");
@@ -170,4 +181,22 @@ fn the_pages_show_what_the_commands_tell() {
     assert!(missing.status == 404 && missing.body.contains("This cannot be shown"), "{}", missing.body);
     assert_eq!(address.get("/nowhere", &cookie).status, 404);
     assert!(address.get("/page.css", &cookie).head.contains("content-type: text/css"));
+}
+
+#[test]
+fn the_line_that_is_linked_is_marked_itself_and_its_fold_is_open() {
+    let world = World::new();
+    let mut transcript = world.transcript("-work-shop", &id(1));
+    transcript.prompt("count the okapi").reply("I look.");
+    transcript.call("c1", "Bash", serde_json::json!({ "command": "wc -l okapi" })).result("c1", "42 okapi", false);
+    transcript.reply("There are 42.");
+    world.close(&id(1));
+    let address = Address::new(&world);
+    let cookie = address.enter();
+    let at = |line: u32| address.get(&format!("/session/{}?line={line}", id(1)), &cookie).body;
+    let folded = at(1);
+    assert!(folded.contains("hit\" id=\"line-1\"") && !folded.contains("<details class=\"tool\" open"), "{folded}");
+    let result = at(4);
+    let (_, marked) = result.split_once("<div class=\"hit\">").unwrap_or_else(|| panic!("{result}"));
+    assert!(marked.starts_with("<details class=\"tool\" open>") && marked.contains("Bash wc -l okapi: ok"), "{result}");
 }

@@ -85,6 +85,8 @@ fn a_project_is_told_with_its_decisions_files_and_checks() {
     // Names of the pages for two commands.
     assert_eq!(world.json(&["file", "src/store.rs"])["path"], "src/store.rs");
     assert!(world.json(&["workflows"])["sequences"].is_array());
+    assert!(world.ok(&["workflows", "--help"]).out.contains("Usage: baton workflows"));
+    assert!(world.ok(&["workflows", "-p", "shop"]).out.contains("Only of /srv/shop; another with --project."));
 }
 
 #[test]
@@ -116,7 +118,7 @@ fn the_graph_is_told_as_of_a_day() {
     let by_session = world.json(&["graph", &id(3)]);
     assert!(by_session["nodes"][0]["label"] == "Session" && by_session.to_string().contains("auth.rs"), "{by_session}");
     let nothing = world.run(&["graph", "zyzzyva"]);
-    assert!(nothing.code == 1 && nothing.out.contains("nothing is known of zyzzyva"), "{}{}", nothing.out, nothing.err);
+    assert!(nothing.code == 1 && nothing.out.contains("Nothing is known of zyzzyva"), "{}{}", nothing.out, nothing.err);
     assert_eq!(world.run(&["graph", "--as-of", "soon"]).code, 2);
 }
 

@@ -16,6 +16,8 @@ fn a_position_of_the_log_tells_what_its_export_tells() {
     let export = world.path("log.jsonl");
     let export = export.to_str().unwrap();
     world.ok(&["log", "export", "-o", export]);
+    let without = world.run(&["replay"]);
+    assert!(without.code == 2 && without.err.contains("baton log export") && without.err.contains("--at POSITION"));
     let last = world.json(&["replay", "--at", "0"])["last"].as_u64().unwrap();
     assert!(last > 10, "{last} events");
     // Backwards and forwards.

@@ -57,12 +57,7 @@ fn a_day_has_what_runs_what_was_finished_what_is_open_and_what_was_spent() {
     let told = world.json(&["today"]);
     assert_eq!(ids(&told["running"]), [id(3)], "{told}");
     assert_eq!(told["running"][0]["outcome"], "", "it is not over: {told}");
-    // What was closed today was finished today, whenever it was worked on.
-    assert_eq!(
-        ids(&told["finished"]),
-        [id(5), id(2), id(1), id(4)],
-        "the last word of the future counts as now: {told}"
-    );
+    assert_eq!(ids(&told["finished"]), [id(5), id(2)], "what is dated in the future was written by now: {told}");
     assert_eq!(told["finished"][1]["title"], "Build the aviary", "{told}");
     let open = list(&told["open"]);
     assert_eq!(open.len(), 1, "of the latest session of each project: {told}");
@@ -79,7 +74,7 @@ fn a_day_has_what_runs_what_was_finished_what_is_open_and_what_was_spent() {
         assert!(human.contains(expected), "{expected} in {human}");
     }
     let of_harbor = world.json(&["today", "--project", "/srv/harbor"]);
-    assert_eq!((ids(&of_harbor["running"]), ids(&of_harbor["finished"])), (vec![id(3)], vec![id(4)]), "{of_harbor}");
+    assert_eq!((ids(&of_harbor["running"]), ids(&of_harbor["finished"])), (vec![id(3)], vec![]), "{of_harbor}");
     assert_eq!(of_harbor["spent"]["week"]["messages"], 0, "{of_harbor}");
     assert_eq!(world.run(&["today", "--project", "/nowhere"]).code, 1);
 
@@ -91,9 +86,26 @@ fn a_day_has_what_runs_what_was_finished_what_is_open_and_what_was_spent() {
 }
 
 #[test]
+fn what_was_closed_after_midnight_was_finished_today() {
+    let mut world = World::new();
+    // A zone in which it is five past midnight; POSIX counts west of Greenwich.
+    let minutes = now().0.div_euclid(60_000).rem_euclid(24 * 60) - 5;
+    let sign = if minutes < 0 { "-" } else { "" };
+    world.set("TZ", format!("XXX{sign}{}:{:02}", minutes.abs() / 60, minutes.abs() % 60));
+    for number in 1..=2 {
+        let mut late = world.transcript("shop", &id(number)).in_directory("/srv/shop").minutes_ago(15);
+        late.prompt("build the aviary").reply("The aviary stands.");
+    }
+    world.close(&id(1));
+    let told = world.json(&["today"]);
+    assert_eq!((ids(&told["finished"]), ids(&told["running"])), (vec![id(1)], vec![id(2)]), "{told}");
+}
+
+#[test]
 fn an_empty_home_has_a_day_too() {
     let world = World::new();
     world.transcript("shop", &id(1)).metadata();
+    assert_eq!(world.json(&["sessions"])["sessions"][0]["title"], "", "without one it is empty");
     let told = world.json(&["today"]);
     assert_eq!((ids(&told["running"]), ids(&told["finished"]), list(&told["open"]).len()), (vec![], vec![], 0));
     assert_eq!(told["spent"]["week"]["cost_usd"], json!(0.0), "{told}");

@@ -137,10 +137,21 @@ fn the_costs_of_the_agents_are_added_up_and_each_request_counts_once() {
     assert_eq!(by("project"), ["/srv/-work-base 6.0995 4"]);
     assert_eq!(rows(&world, &["--project", "/srv/-work-base", "--by", "agent"]), ["claude_code 6.0995 4"]);
     assert_eq!(rows(&world, &["--days", "1"]), [""; 0], "long ago");
+    assert_eq!(rows(&world, &["--since", "2026-03-15", "--until", "2026-03-16"]), ["2026-03-15 3.327 3"]);
+    assert_eq!(rows(&world, &["--since", "2026-03-16"]), ["2026-03-16 2.7725 1"]);
+    assert_eq!(world.run(&["costs", "--since", "soon"]).code, 2);
     let agents = world.json(&["costs"])["agents"].clone();
     assert_eq!((&agents["unpriced_models"], &agents["sessions"]), (&json!(["house-model"]), &json!(2)), "{agents}");
     assert_eq!((&agents["not_counted"], &agents["total"]["cost_usd"]), (&json!(0), &json!(6.0995)), "{agents}");
+    assert_eq!(agents["subagents"], 1, "{agents}");
+    let by_session = world.ok(&["costs", "--by", "session"]).out;
+    assert!(by_session.contains("Count the okapi"), "sessions have titles: {by_session}");
     let told = world.ok(&["costs"]).out;
+    assert!(told.contains("In 2 sessions and 1 subagent.") && told.contains("1,000,000"), "{told}");
+    assert!(told.ends_with("No model was called.\n"), "nothing of today, of which nothing was spent: {told}");
+    let address = crate::page::Address::new(&world);
+    let page = address.get("/costs?since=2026-03-10", &address.enter()).body;
+    assert!(page.contains("in 2 sessions and 1 subagent") && page.contains(">last week</a>"), "{page}");
     assert!(told.contains("$3.33+") && told.contains("whose price is not known: house-model"), "{told}");
     assert_eq!(world.run(&["costs", "--project", "/nowhere"]).code, 1);
 }
