@@ -106,7 +106,7 @@ fn moment(text: &str, site: &Site) -> Result<(), Failed> {
 fn bounds(since: &str, until: &str) -> Markup {
     html! {
         label for="since" { "Since" }
-        input.short #since name="since" value=(since) placeholder="7d, last week" list="moments";
+        input.short #since name="since" value=(since) placeholder="last week" list="moments";
         label for="until" { "Until" }
         input.short #until name="until" value=(until) placeholder="2026-03" list="moments";
         datalist #moments { @for (name, ..) in SPANS { option value=(name) {} } }

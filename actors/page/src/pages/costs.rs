@@ -27,6 +27,8 @@ const GROUPS: &[(&str, &str)] =
 const ROWS: usize = 200;
 /// Most bars of a picture; the table has all.
 const BARS: usize = 60;
+/// Most days of a picture that has those without costs, too.
+const DAYS: i64 = 120;
 /// Most models with a colour of their own.
 const SERIES: usize = 4;
 
@@ -202,7 +204,7 @@ fn stacked(by: &str, agents: &AgentCosts) -> Markup {
 fn with_empty_days(bars: Vec<Stack>) -> Vec<Stack> {
     let number = |bar: &Stack| Timestamp::parse(&format!("{}T00:00:00Z", bar.label)).map(|at| at.0 / DAY_MS);
     let (Some(first), Some(last)) = (bars.first().and_then(number), bars.last().and_then(number)) else { return bars };
-    if last - first >= BARS as i64 {
+    if last - first >= DAYS {
         return bars;
     }
     let mut bars = bars.into_iter().peekable();
