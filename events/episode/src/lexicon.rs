@@ -9,7 +9,9 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::automaton::Automaton;
+use aho_corasick::nfa::contiguous::NFA;
+use aho_corasick::{Anchored, MatchKind};
 use baton_words::sections;
 
 /// The data files, one a language.
@@ -153,7 +155,7 @@ signs! {
 }
 
 struct Lexicon {
-    matcher: AhoCorasick,
+    matcher: NFA,
     phrases: Vec<Phrase>,
 }
 
@@ -163,8 +165,6 @@ struct Phrase {
     begins: bool,
     /// Matches whole words only.
     whole: bool,
-    /// Begins with a mark: `, not`.
-    marked: bool,
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
@@ -173,12 +173,11 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
         let Some((_, sign)) = SECTIONS.iter().find(|(known, _)| *known == section) else { continue };
         let (begins, text) = line.strip_prefix('^').map_or((false, line), |text| (true, text));
         for text in spelled_out(text) {
-            let marked = !text.starts_with(char::is_alphanumeric);
-            phrases.push(Phrase { sign: *sign, begins, whole: !text.chars().any(is_wide), marked });
+            phrases.push(Phrase { sign: *sign, begins, whole: !text.chars().any(is_wide) });
             texts.push(text);
         }
     }
-    let matcher = AhoCorasick::builder().match_kind(MatchKind::Standard).build(texts);
+    let matcher = NFA::builder().match_kind(MatchKind::Standard).build(texts);
     Lexicon { matcher: matcher.expect("phrases of bounded number and length always build"), phrases }
 });
 
@@ -205,25 +204,13 @@ impl Signs {
         let first = text.find(|c: char| c.is_alphanumeric() || c == CODE).unwrap_or(text.len());
         let bare = text.trim_end_matches([')', '"', '*', '_', '”', ' ']);
         let mut signs = Self { asks: bare.ends_with(['?', '？']), ..Self::default() };
-        let lexicon = &*LEXICON;
-        for found in lexicon.matcher.find_overlapping_iter(&text) {
-            let phrase = &lexicon.phrases[found.pattern().as_usize()];
-            let before = text[..found.start()].chars().next_back();
-            let mut after = text[found.end()..].chars();
-            let (next, second) = (after.next(), after.next());
-            let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-            // `next` is no word of `Next.js`.
-            let goes_on = is_word(next) || next == Some('.') && is_word(second);
-            if phrase.whole && (is_word(before) && !phrase.marked || goes_on) {
-                continue;
+        let mut follows_word = false;
+        for (at, c) in text.char_indices() {
+            let is_word = c.is_alphanumeric();
+            if !follows_word || !is_word || is_wide(c) {
+                signs.note_phrases(&text, at, at == first);
             }
-            let bit = 1_u64 << phrase.sign as u64;
-            if found.start() == first {
-                signs.beginning |= bit;
-            } else if phrase.begins {
-                continue;
-            }
-            signs.set |= bit;
+            follows_word = is_word;
         }
         if signs.begins(Sign::Offer) {
             // `Let me know` announces nothing.
@@ -231,6 +218,37 @@ impl Signs {
             (signs.set, signs.beginning) = (signs.set & !announce, signs.beginning & !announce);
         }
         signs
+    }
+
+    /// Notes all phrases that begin at this place, where a word, a mark or a wide character begins.
+    fn note_phrases(&mut self, text: &str, at: usize, is_first: bool) {
+        let Lexicon { matcher, phrases } = &*LEXICON;
+        let Ok(mut state) = matcher.start_state(Anchored::Yes) else { return };
+        for end in at + 1..=text.len() {
+            state = matcher.next_state(Anchored::Yes, state, text.as_bytes()[end - 1]);
+            if matcher.is_dead(state) {
+                return;
+            }
+            if !matcher.is_match(state) {
+                continue;
+            }
+            let mut after = text[end..].chars();
+            let (next, second) = (after.next(), after.next());
+            let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+            // `next` is no word of `Next.js`.
+            let goes_on = is_word(next) || next == Some('.') && is_word(second);
+            for index in 0..matcher.match_len(state) {
+                let pattern = matcher.match_pattern(state, index);
+                let phrase = &phrases[pattern.as_usize()];
+                // Those that begin later are noted there.
+                if matcher.pattern_len(pattern) != end - at || phrase.whole && goes_on {
+                    continue;
+                }
+                let bit = 1_u64 << phrase.sign as u64;
+                self.beginning |= if is_first { bit } else { 0 };
+                self.set |= if is_first || !phrase.begins { bit } else { 0 };
+            }
+        }
     }
 
     /// True if a phrase of this kind occurs.
@@ -292,6 +310,8 @@ mod tests {
         for (section, line) in FILES.into_iter().flat_map(sections) {
             assert!(SECTIONS.iter().any(|(known, _)| *known == section), "{line} is in no known section");
             assert_eq!(normalised(line), line, "phrases are lower case with single spaces");
+            let is_found = |text: &String| text.starts_with(is_wide) || !text.contains(is_wide);
+            assert!(spelled_out(line).iter().all(is_found), "{line} is found only where a word begins");
         }
     }
 
