@@ -7,6 +7,7 @@
 //! Most of what an episode says is carried by structure (acts, outcomes, who spoke last). The lexicon decides only what
 //! structure leaves open, so a phrase is worth its line only if it is right nearly always where it fires.
 
+use std::cell::RefCell;
 use std::sync::LazyLock;
 
 use aho_corasick::automaton::Automaton;
@@ -27,6 +28,10 @@ const FILES: [&str; 8] = [
 ];
 /// Longest sentence that is read, in characters.
 const MAX_CHARS: usize = 1_000;
+/// Longest sentence whose signs are kept, in bytes; a longer one is rarely asked for again.
+const KEPT_BYTES: usize = 400;
+/// Number of sentences whose signs are kept: about those of one conversation. A power of two.
+const KEPT: usize = 4_096;
 /// Stands for a code span, whose words are not the speaker's.
 const CODE: char = '`';
 
@@ -189,6 +194,11 @@ fn spelled_out(line: &str) -> Vec<String> {
     choices.split('|').flat_map(|choice| ends.iter().map(move |end| format!("{before}{choice}{end}"))).collect()
 }
 
+thread_local! {
+    /// The last sentences that were read, each in its slot, because every rule asks for the same ones.
+    static READ: RefCell<Vec<(Box<str>, Signs)>> = const { RefCell::new(Vec::new()) };
+}
+
 /// What the words of a sentence tell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Signs {
@@ -200,6 +210,22 @@ pub(crate) struct Signs {
 impl Signs {
     /// Reads a sentence; linear.
     pub(crate) fn read(sentence: &str) -> Self {
+        if sentence.len() > KEPT_BYTES {
+            return Self::read_anew(sentence);
+        }
+        READ.with_borrow_mut(|kept| {
+            if kept.is_empty() {
+                kept.resize(KEPT, Default::default());
+            }
+            let (known, signs) = &mut kept[slot(sentence)];
+            if **known != *sentence {
+                (*known, *signs) = (sentence.into(), Self::read_anew(sentence));
+            }
+            *signs
+        })
+    }
+
+    fn read_anew(sentence: &str) -> Self {
         let text = normalised(sentence);
         let first = text.find(|c: char| c.is_alphanumeric() || c == CODE).unwrap_or(text.len());
         let bare = text.trim_end_matches([')', '"', '*', '_', '”', ' ']);
@@ -270,6 +296,17 @@ impl Signs {
     pub(crate) fn asks(self) -> bool {
         self.asks
     }
+}
+
+/// The slot of a sentence, by its length and some of its bytes.
+fn slot(sentence: &str) -> usize {
+    let bytes = |at: usize| sentence.as_bytes().get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+    let parts = [0, sentence.len() / 2, sentence.len().saturating_sub(8)];
+    let mixed =
+        parts.into_iter().filter_map(bytes).map(u64::from_le_bytes).fold(sentence.len() as u64, |mixed, part| {
+            (mixed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+        });
+    mixed as usize % KEPT
 }
 
 /// Lower case, plain apostrophes, no emphasis, single spaces, each code span one mark.
