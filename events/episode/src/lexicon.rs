@@ -7,9 +7,12 @@
 //! Most of what an episode says is carried by structure (acts, outcomes, who spoke last). The lexicon decides only what
 //! structure leaves open, so a phrase is worth its line only if it is right nearly always where it fires.
 
+use std::cell::RefCell;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::automaton::Automaton;
+use aho_corasick::nfa::contiguous::NFA;
+use aho_corasick::{Anchored, MatchKind};
 use baton_words::sections;
 
 /// The data files, one a language.
@@ -25,6 +28,10 @@ const FILES: [&str; 8] = [
 ];
 /// Longest sentence that is read, in characters.
 const MAX_CHARS: usize = 1_000;
+/// Longest sentence whose signs are kept, in bytes; a longer one is rarely asked for again.
+const KEPT_BYTES: usize = 400;
+/// Number of sentences whose signs are kept: about those of one conversation. A power of two.
+const KEPT: usize = 4_096;
 /// Stands for a code span, whose words are not the speaker's.
 const CODE: char = '`';
 
@@ -153,7 +160,7 @@ signs! {
 }
 
 struct Lexicon {
-    matcher: AhoCorasick,
+    matcher: NFA,
     phrases: Vec<Phrase>,
 }
 
@@ -163,8 +170,6 @@ struct Phrase {
     begins: bool,
     /// Matches whole words only.
     whole: bool,
-    /// Begins with a mark: `, not`.
-    marked: bool,
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
@@ -173,12 +178,11 @@ static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
         let Some((_, sign)) = SECTIONS.iter().find(|(known, _)| *known == section) else { continue };
         let (begins, text) = line.strip_prefix('^').map_or((false, line), |text| (true, text));
         for text in spelled_out(text) {
-            let marked = !text.starts_with(char::is_alphanumeric);
-            phrases.push(Phrase { sign: *sign, begins, whole: !text.chars().any(is_wide), marked });
+            phrases.push(Phrase { sign: *sign, begins, whole: !text.chars().any(is_wide) });
             texts.push(text);
         }
     }
-    let matcher = AhoCorasick::builder().match_kind(MatchKind::Standard).build(texts);
+    let matcher = NFA::builder().match_kind(MatchKind::Standard).build(texts);
     Lexicon { matcher: matcher.expect("phrases of bounded number and length always build"), phrases }
 });
 
@@ -188,6 +192,11 @@ fn spelled_out(line: &str) -> Vec<String> {
     let Some((choices, after)) = rest.split_once(')') else { return vec![line.to_owned()] };
     let ends = spelled_out(after);
     choices.split('|').flat_map(|choice| ends.iter().map(move |end| format!("{before}{choice}{end}"))).collect()
+}
+
+thread_local! {
+    /// The last sentences that were read, each in its slot, because every rule asks for the same ones.
+    static READ: RefCell<Vec<(Box<str>, Signs)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What the words of a sentence tell.
@@ -201,29 +210,33 @@ pub(crate) struct Signs {
 impl Signs {
     /// Reads a sentence; linear.
     pub(crate) fn read(sentence: &str) -> Self {
+        if sentence.len() > KEPT_BYTES {
+            return Self::read_anew(sentence);
+        }
+        READ.with_borrow_mut(|kept| {
+            if kept.is_empty() {
+                kept.resize(KEPT, Default::default());
+            }
+            let (known, signs) = &mut kept[slot(sentence)];
+            if **known != *sentence {
+                (*known, *signs) = (sentence.into(), Self::read_anew(sentence));
+            }
+            *signs
+        })
+    }
+
+    fn read_anew(sentence: &str) -> Self {
         let text = normalised(sentence);
         let first = text.find(|c: char| c.is_alphanumeric() || c == CODE).unwrap_or(text.len());
         let bare = text.trim_end_matches([')', '"', '*', '_', '”', ' ']);
         let mut signs = Self { asks: bare.ends_with(['?', '？']), ..Self::default() };
-        let lexicon = &*LEXICON;
-        for found in lexicon.matcher.find_overlapping_iter(&text) {
-            let phrase = &lexicon.phrases[found.pattern().as_usize()];
-            let before = text[..found.start()].chars().next_back();
-            let mut after = text[found.end()..].chars();
-            let (next, second) = (after.next(), after.next());
-            let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-            // `next` is no word of `Next.js`.
-            let goes_on = is_word(next) || next == Some('.') && is_word(second);
-            if phrase.whole && (is_word(before) && !phrase.marked || goes_on) {
-                continue;
+        let mut follows_word = false;
+        for (at, c) in text.char_indices() {
+            let is_word = c.is_alphanumeric();
+            if !follows_word || !is_word || is_wide(c) {
+                signs.note_phrases(&text, at, at == first);
             }
-            let bit = 1_u64 << phrase.sign as u64;
-            if found.start() == first {
-                signs.beginning |= bit;
-            } else if phrase.begins {
-                continue;
-            }
-            signs.set |= bit;
+            follows_word = is_word;
         }
         if signs.begins(Sign::Offer) {
             // `Let me know` announces nothing.
@@ -231,6 +244,37 @@ impl Signs {
             (signs.set, signs.beginning) = (signs.set & !announce, signs.beginning & !announce);
         }
         signs
+    }
+
+    /// Notes all phrases that begin at this place, where a word, a mark or a wide character begins.
+    fn note_phrases(&mut self, text: &str, at: usize, is_first: bool) {
+        let Lexicon { matcher, phrases } = &*LEXICON;
+        let Ok(mut state) = matcher.start_state(Anchored::Yes) else { return };
+        for end in at + 1..=text.len() {
+            state = matcher.next_state(Anchored::Yes, state, text.as_bytes()[end - 1]);
+            if matcher.is_dead(state) {
+                return;
+            }
+            if !matcher.is_match(state) {
+                continue;
+            }
+            let mut after = text[end..].chars();
+            let (next, second) = (after.next(), after.next());
+            let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+            // `next` is no word of `Next.js`.
+            let goes_on = is_word(next) || next == Some('.') && is_word(second);
+            for index in 0..matcher.match_len(state) {
+                let pattern = matcher.match_pattern(state, index);
+                let phrase = &phrases[pattern.as_usize()];
+                // Those that begin later are noted there.
+                if matcher.pattern_len(pattern) != end - at || phrase.whole && goes_on {
+                    continue;
+                }
+                let bit = 1_u64 << phrase.sign as u64;
+                self.beginning |= if is_first { bit } else { 0 };
+                self.set |= if is_first || !phrase.begins { bit } else { 0 };
+            }
+        }
     }
 
     /// True if a phrase of this kind occurs.
@@ -252,6 +296,17 @@ impl Signs {
     pub(crate) fn asks(self) -> bool {
         self.asks
     }
+}
+
+/// The slot of a sentence, by its length and some of its bytes.
+fn slot(sentence: &str) -> usize {
+    let bytes = |at: usize| sentence.as_bytes().get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+    let parts = [0, sentence.len() / 2, sentence.len().saturating_sub(8)];
+    let mixed =
+        parts.into_iter().filter_map(bytes).map(u64::from_le_bytes).fold(sentence.len() as u64, |mixed, part| {
+            (mixed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+        });
+    mixed as usize % KEPT
 }
 
 /// Lower case, plain apostrophes, no emphasis, single spaces, each code span one mark.
@@ -292,6 +347,8 @@ mod tests {
         for (section, line) in FILES.into_iter().flat_map(sections) {
             assert!(SECTIONS.iter().any(|(known, _)| *known == section), "{line} is in no known section");
             assert_eq!(normalised(line), line, "phrases are lower case with single spaces");
+            let is_found = |text: &String| text.starts_with(is_wide) || !text.contains(is_wide);
+            assert!(spelled_out(line.trim_start_matches('^')).iter().all(is_found), "{line} begins no word");
         }
     }
 

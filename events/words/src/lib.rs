@@ -25,6 +25,8 @@ pub struct WordList {
 struct Entries {
     listed: Vec<&'static str>,
     sorted: Vec<&'static str>,
+    /// Where the entries that begin with each byte begin among the sorted ones.
+    begin: Box<[u16; 257]>,
 }
 
 impl WordList {
@@ -43,6 +45,14 @@ impl WordList {
         self.entries().sorted.binary_search_by(|entry| entry.as_bytes().cmp(word)).is_ok()
     }
 
+    /// Returns true if the text begins with an entry.
+    pub fn begins(&self, text: &str) -> bool {
+        let Some(first) = text.bytes().next().map(usize::from) else { return false };
+        let Entries { sorted, begin, .. } = self.entries();
+        let alike = usize::from(begin[first])..usize::from(begin[first + 1]);
+        sorted[alike].iter().any(|entry| text.starts_with(entry))
+    }
+
     fn entries(&self) -> &Entries {
         self.entries.get_or_init(|| {
             let found = sections(self.file).filter(|(section, _)| *section == self.section);
@@ -50,7 +60,10 @@ impl WordList {
             debug_assert!(!listed.is_empty(), "there is no section [{}]", self.section);
             let mut sorted = listed.clone();
             sorted.sort_unstable();
-            Entries { listed, sorted }
+            let before =
+                |byte: usize| sorted.partition_point(|entry| entry.bytes().next().map(usize::from) < Some(byte));
+            let begin = Box::new(std::array::from_fn(|byte| before(byte) as u16));
+            Entries { listed, sorted, begin }
         })
     }
 }
@@ -89,6 +102,10 @@ mod tests {
         assert_eq!(*articles, ["the", "a"]);
         assert_eq!(*joints, [" with ", "[x]", "#", "as well as"]);
         assert!(articles.has("a") && articles.has("the") && !articles.has("an") && !joints.has("the"));
+        assert!(articles.begins("thesis") && articles.begins("a") && !articles.begins("th") && !articles.begins(""));
+        assert!(
+            joints.begins("# head") && joints.begins(" with x") && !joints.begins(" without") && !joints.begins("ä")
+        );
     }
 
     #[test]

@@ -5,10 +5,14 @@
 
 mod test_log;
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use super::one_line;
 use super::summary::{passes, summary};
 use super::telling::{
-    FAILURE_STARTS, MAX_CHARS, MAX_LINES, Rank, WRAPPER_FAILED, bare, best_of, failed_test, finding, rank,
+    FAILURE_STARTS, MAX_CHARS, MAX_LINES, Rank, WRAPPER_FAILED, bare, best_of, failed_test, finder, finding, rank,
 };
 use baton_words::WordList;
 
@@ -18,7 +22,7 @@ const DRAWN: [char; 5] = ['┃', '│', '━', '─', ' '];
 /// The line that says why, with at most 300 characters; `None` if the output has no words. Unlike [`telling_line`] it
 /// passes over what was printed before a summary of success, as tests of error handling print errors.
 pub(super) fn reason_line(text: &str) -> Option<String> {
-    best_reason(text).map(|(_, line)| line)
+    best_reason(lines(text)).map(|(_, line)| line)
 }
 
 /// Returns true if a line only repeats that something failed, as a runner does after its program: `error: script "lint"
@@ -29,16 +33,18 @@ pub fn is_echo(line: &str) -> bool {
 
 /// As [`reason_line`], but only a line that names a cause: for output that may be no failure at all.
 pub(super) fn cause_line(text: &str) -> Option<String> {
-    best_reason(text).filter(|(rank, _)| *rank == Rank::Cause).map(|(_, line)| line)
+    cause(lines(text))
+}
+
+fn cause(lines: Vec<&str>) -> Option<String> {
+    best_reason(lines).filter(|(rank, _)| *rank == Rank::Cause).map(|(_, line)| line)
 }
 
 /// The line of a pasted output that has the form of an error, in a text that a person typed around it.
 pub fn pasted_line(text: &str) -> Option<String> {
     let rank = |line: &str| match reason_rank(line) {
         Rank::Cause => Rank::Cause,
-        Rank::Failure if failed_test(line).is_some() || FAILURE_STARTS.iter().any(|start| line.starts_with(start)) => {
-            Rank::Failure
-        }
+        Rank::Failure if failed_test(line).is_some() || FAILURE_STARTS.begins(line) => Rank::Failure,
         _ => Rank::Other,
     };
     let lines: Vec<&str> = text.lines().take(MAX_LINES).map(bare).collect();
@@ -61,13 +67,18 @@ pub(super) fn finding_line(text: &str) -> Option<String> {
         _ => Rank::Other,
     };
     let lines = lines(text);
-    cause_line(text).or_else(|| best_of(&lines, found).filter(|(rank, _)| *rank == Rank::Cause).map(|(_, line)| line))
+    cause(lines.clone())
+        .or_else(|| best_of(&lines, found).filter(|(rank, _)| *rank == Rank::Cause).map(|(_, line)| line))
 }
 
 /// The lines of an output without marks around them and without code frames. Hooks print what other programs said as one line with escaped line breaks.
 fn lines(text: &str) -> Vec<&str> {
-    let lines = text.lines().flat_map(|line| line.split("\\n")).take(MAX_LINES);
-    let mut lines: Vec<&str> = lines.map(|line| bare(line).trim_matches(DRAWN)).collect();
+    let mut lines: Vec<&str> = match text.contains("\\n") {
+        true => text.lines().flat_map(|line| line.split("\\n")).collect(),
+        false => text.lines().collect(),
+    };
+    lines.truncate(MAX_LINES);
+    lines.iter_mut().for_each(|line| *line = bare(line).trim_matches(DRAWN));
     for at in 0..lines.len() {
         if lines[at].starts_with('×') {
             lines[at] = lines[at].trim_end_matches(':');
@@ -84,13 +95,14 @@ fn lines(text: &str) -> Vec<&str> {
 
 /// True for a line of a code frame or of a difference with numbers: `302 302 │ let x`, `> 12 | x`.
 fn is_frame(line: &str) -> bool {
+    if !line.trim_start_matches(['>', ' ']).starts_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
     let (gutter, _) = line.split_once(['│', '|']).unwrap_or((line, ""));
-    let gutter = gutter.trim_start_matches(['>', ' ']);
-    gutter.starts_with(|c: char| c.is_ascii_digit()) && gutter.chars().all(|c| c.is_ascii_digit() || c == ' ')
+    gutter.trim_start_matches(['>', ' ']).chars().all(|c| c.is_ascii_digit() || c == ' ')
 }
 
-fn best_reason(text: &str) -> Option<(Rank, String)> {
-    let mut lines = lines(text);
+fn best_reason(mut lines: Vec<&str>) -> Option<(Rank, String)> {
     if let Some(reason) = test_log::failed(&lines) {
         return Some((Rank::Cause, one_line(&reason, MAX_CHARS)));
     }
@@ -120,14 +132,12 @@ fn wrapped(lines: &[&str]) -> Option<(Rank, String)> {
 
 /// As [`rank`], with more forms.
 fn reason_rank(line: &str) -> Rank {
-    let has = |parts: &[&str]| parts.iter().any(|part| line.contains(part));
-    if has(&REPEATED) {
+    if REPEATS.is_match(line) {
         return Rank::Echo;
     }
     match rank(line) {
         Rank::Other if NOTHING_DONE.iter().any(|part| line.contains(part)) => Rank::Hint,
-        Rank::Preamble | Rank::Echo => rank(line),
-        Rank::Cause => Rank::Cause,
+        same @ (Rank::Preamble | Rank::Echo | Rank::Cause) => same,
         _ if finding(line).is_some() || line.starts_with("(fail) ") || is_marked(line) => Rank::Hint,
         other => other,
     }
@@ -135,6 +145,7 @@ fn reason_rank(line: &str) -> Rank {
 
 /// Parts of lines that only repeat a failure, besides [`ECHOES`].
 static REPEATED: WordList = WordList::new(crate::WORDS, "repeated reasons");
+static REPEATS: LazyLock<AhoCorasick> = LazyLock::new(|| finder(REPEATED.iter().copied()));
 
 /// Parts of lines in which git says why it did nothing.
 const NOTHING_DONE: &[&str] = &["nothing to commit", "nothing added to commit", "no changes added to commit"];

@@ -1,5 +1,7 @@
 //! Summarises a tool's whole output as one informative line.
 
+mod ends;
+
 use crate::item::{Act, Edit, GitOutput, Outcome, PERSONS_SHELL, Report, ToolResult, Verdict};
 use baton_redaction::raw_json::{Size, Text, Value};
 
@@ -9,6 +11,7 @@ use super::open_calls::OpenCall;
 use super::reason::{cause_line, finding_line, reason_line};
 use super::telling::telling_line;
 use super::work_tree;
+use ends::{Ends, shown};
 
 /// Bytes of an output's beginning, as written, that are searched for the telling line of an error.
 const ERROR_HEAD_BYTES: usize = 32 * 1024;
@@ -20,8 +23,6 @@ const SPILL_BYTES: usize = 5_000;
 const WATCHERS: &[&str] = &["BashOutput", "TaskOutput", "AgentOutput", "AgentOutputTool"];
 /// One of these occurs in every output with a line that names a cause of failure.
 const COMPLAINTS: &[&[u8]] = &[b"rror", b"ERR", b"atal", b"FATAL", b"panic", b"xception", b"expect", b"ssert", b"FAIL"];
-/// Bytes of the end of a command's output, as written, that are searched for a verdict.
-const VERDICT_BYTES: usize = 8 * 1024;
 /// Longest name of a task in the background, in bytes.
 const MAX_TASK_BYTES: usize = 64;
 /// Text that the harness appends to results for the model only.
@@ -187,14 +188,15 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
     let fails = !watches && exit_code.is_some_and(|code| code != 0);
     let outcome = if outcome == Outcome::Ok && fails { Outcome::Failed } else { outcome };
     let failed = outcome == Outcome::Failed;
-    let complaint = failed.then(|| shown(&output.whole_words(ERROR_HEAD_BYTES))).flatten();
-    let (report, stored) = if watches { Default::default() } else { report(call, &lead, outcome, output) };
+    let ends = Ends::new(output);
+    let complaint = if failed { ends.head() } else { None };
+    let (report, stored) = if watches { Default::default() } else { report(call, &lead, outcome, output, &ends) };
     let said = match outcome {
         Outcome::Ok if watches => watched(&lead, exit_code, output.size()),
         Outcome::Ok => format!("{}{}", success(call, &lead, output), stored.suffix()),
         Outcome::Failed => {
             let how = exit_code.map_or_else(|| "failed".to_owned(), |code| format!("exit {code}"));
-            let line = complaint.as_deref().and_then(telling_line);
+            let line = complaint.and_then(telling_line);
             line.map_or(how.clone(), |line| format!("{how}, {}{}", unmarked(&line), stored.suffix()))
         }
         Outcome::Denied => "denied".to_owned(),
@@ -207,7 +209,7 @@ pub(crate) fn summarise(id: &str, call: Option<&OpenCall>, outcome: Outcome, out
         outcome,
         exit_code,
         text: format!("{}: {said}", unmarked(&subject)),
-        error: complaint.as_deref().and_then(reason_line),
+        error: complaint.and_then(reason_line),
         duration_ms: facts.duration_ms,
         agent: facts.agent.clone(),
         report: Some(Box::new(report)),
@@ -283,7 +285,13 @@ impl StoredLine {
 
 /// Facts in an output. Of a command line: commits and pull requests, also if the rest of the line failed, and what the
 /// output says about the result, which counts if the exit code may be another program's.
-fn report(call: Option<&OpenCall>, lead: &str, outcome: Outcome, output: &Output<'_>) -> (Report, StoredLine) {
+fn report(
+    call: Option<&OpenCall>,
+    lead: &str,
+    outcome: Outcome,
+    output: &Output<'_>,
+    ends: &Ends<'_>,
+) -> (Report, StoredLine) {
     let (mut report, mut stored) = (Report::default(), StoredLine::default());
     let Some(call) = call else { return (report, stored) };
     let went_well = outcome == Outcome::Ok;
@@ -298,18 +306,18 @@ fn report(call: Option<&OpenCall>, lead: &str, outcome: Outcome, output: &Output
     let makes = is_cut || call.target.contains("git ") || call.target.contains("gh ");
     // Of a person's command no exit code is recorded.
     let is_shared = is_cut || call.name == PERSONS_SHELL || call.target.contains(['|', ';', '&']);
-    if let Some(end) = (makes || went_well && is_shared).then(|| output_end(output)).flatten() {
+    if let Some(end) = (makes || went_well && is_shared).then(|| ends.tail()).flatten() {
         if makes {
-            stored.made = GitOutput::find_all(&end);
+            stored.made = GitOutput::find_all(end);
         }
         if went_well && is_shared {
-            stored.verdict = Verdict::find_for_line(&end);
+            stored.verdict = Verdict::find_for_line(end);
         }
     }
     if !makes && !is_shared && !output.may_complain() {
         return (report, stored);
     }
-    let said = both_ends(output);
+    let said = ends.both();
     if makes {
         report.work_tree = work_tree::find(said.as_deref().unwrap_or_default(), &call.target);
     }
@@ -334,33 +342,6 @@ fn git_lines(output: &Output<'_>) -> String {
     let may = |line: &&str| line.contains('[') || line.contains("https://");
     let pick = |text: &str| text.lines().filter(may).collect::<Vec<_>>().join("\n");
     output.spilled.as_deref().map_or_else(|| pick(&output.whole()), pick)
-}
-
-/// The beginning and the end of an output, redacted and without colours.
-fn both_ends(output: &Output<'_>) -> Option<String> {
-    let head = output.whole_words(ERROR_HEAD_BYTES);
-    let written =
-        output.spilled.as_ref().map_or_else(|| output.texts.iter().map(|text| text.raw().len()).sum(), String::len);
-    let head = shown(&head);
-    if written <= ERROR_HEAD_BYTES {
-        return head;
-    }
-    let end = output_end(output);
-    Some([head, end].into_iter().flatten().collect::<Vec<_>>().join("\n")).filter(|text| !text.is_empty())
-}
-
-/// The end of an output, redacted and without colours, from a line break on, because half a key is not recognised as
-/// one.
-fn output_end(output: &Output<'_>) -> Option<String> {
-    let end = match &output.spilled {
-        Some(whole) if whole.len() > VERDICT_BYTES => {
-            let start = whole.bytes().skip(whole.len() - VERDICT_BYTES).position(|byte| byte == b'\n');
-            start.and_then(|at| whole.get(whole.len() - VERDICT_BYTES + at..)).unwrap_or_default().to_owned()
-        }
-        Some(whole) => whole.clone(),
-        None => output.last_text().map_or_else(String::new, |text| text.tail(VERDICT_BYTES).decode().into_owned()),
-    };
-    super::kept(&super::without_colours(&end))
 }
 
 /// Images and documents in a result: `image, 34 KB`, `2 images, 80 KB`.
@@ -458,11 +439,6 @@ fn exit_code(head: &str) -> Option<i32> {
     let rest = head.strip_prefix("<tool_use_error>").unwrap_or(head).strip_prefix("Exit code ")?;
     let digits = rest.lines().next()?.trim();
     digits.parse().ok()
-}
-
-/// A part of an output as it may be quoted.
-fn shown(head: &str) -> Option<String> {
-    super::kept(&super::without_colours(head))
 }
 
 fn counted(count: usize, what: &str) -> String {

@@ -27,7 +27,12 @@ pub(super) fn tests(line: &str) -> Option<bool> {
 /// True for a line that only counts what passed or was done: `1365 pass`.
 pub(super) fn passes(line: &str) -> bool {
     let line = line.trim();
-    let Some((count, what)) = line.strip_prefix("Ran ").unwrap_or(line).split_once(' ') else { return false };
+    let line = line.strip_prefix("Ran ").unwrap_or(line);
+    // A number may have a sign.
+    if !line.starts_with(|c: char| c.is_ascii_digit() || c == '+') {
+        return false;
+    }
+    let Some((count, what)) = line.split_once(' ') else { return false };
     let counts = ["pass", "passed", "passing", "skip", "todo", "expect() calls"].contains(&what);
     count.parse::<u64>().is_ok_and(|count| counts || what.starts_with("tests across ") || count == 0 && what == "fail")
 }
@@ -45,12 +50,11 @@ const RUNNERS: &[&str] = &["error: script ", "error: recipe ", "error Command fa
 
 /// As [`summary`] was when the form of a stored line was set.
 pub(super) fn stored_summary(line: &str) -> Option<bool> {
-    let starts = |parts: &[&str]| parts.iter().any(|part| line.starts_with(part));
-    let warns = line.starts_with("✖ ") && line.contains("(0 errors");
-    if (starts(&BROKEN) && !warns) || line.contains(": error TS") {
+    let warns = || line.starts_with("✖ ") && line.contains("(0 errors");
+    if (BROKEN.begins(line) && !warns()) || line.contains(": error TS") {
         return Some(false);
     }
-    if starts(&WHOLE) {
+    if WHOLE.begins(line) {
         return Some(true);
     }
     if let Some(rest) = line.strip_prefix("test result: ") {
@@ -68,16 +72,19 @@ static WHOLE: WordList = WordList::new(crate::WORDS, "whole summaries");
 /// 0.12s ===`, `Tests  4 passed (4)`, `12 tests, 0 failures`, `Found 3 errors`, `# fail 0`.
 fn counted(line: &str) -> Option<bool> {
     let line = line.trim_matches(['=', ' ']);
-    let lower = line.to_ascii_lowercase();
-    if let Some(count) = lower.strip_prefix("# fail ").or_else(|| lower.strip_prefix("ℹ fail ")) {
+    let after = |start: &str| {
+        let (begin, rest) = line.split_at_checked(start.len())?;
+        begin.eq_ignore_ascii_case(start).then_some(rest)
+    };
+    if let Some(count) = after("# fail ").or_else(|| after("ℹ fail ")) {
         return count.trim().parse::<u64>().ok().map(|count| count == 0);
     }
-    let is_summary =
-        ["tests:", "tests ", "test suites:", "test files ", "found "].iter().any(|one| lower.starts_with(one))
-            || lower.starts_with(|c: char| c.is_ascii_digit());
-    if !is_summary || lower.len() > 160 {
+    let is_summary = line.starts_with(|c: char| c.is_ascii_digit())
+        || ["tests:", "tests ", "test suites:", "test files ", "found "].iter().any(|one| after(one).is_some());
+    if !is_summary || line.len() > 160 {
         return None;
     }
+    let lower = line.to_ascii_lowercase();
     let words: Vec<&str> =
         lower.split(|c: char| c.is_whitespace() || matches!(c, ',' | '|' | ';' | '(' | ')')).collect();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();

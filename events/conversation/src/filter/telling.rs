@@ -9,6 +9,10 @@
 //!   [`reason`](super::reason) chooses better and is only for what is not hashed.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use memchr::memchr_iter;
 
 use super::one_line;
 use baton_words::WordList;
@@ -80,35 +84,56 @@ pub(super) fn best_of(lines: &[&str], rank: fn(&str) -> Rank) -> Option<(Rank, S
 
 /// The line without the tags around it.
 pub(super) fn bare(line: &str) -> &str {
-    line.trim().trim_start_matches("<tool_use_error>").trim_end_matches("</tool_use_error>").trim()
+    let mut line = line.trim();
+    while let Some(rest) = line.strip_prefix("<tool_use_error>") {
+        line = rest;
+    }
+    while let Some(rest) = line.strip_suffix("</tool_use_error>") {
+        line = rest;
+    }
+    line.trim()
 }
 
 pub(super) fn rank(line: &str) -> Rank {
-    let has = |parts: &[&str]| parts.iter().any(|part| line.contains(part));
-    let starts = |parts: &[&str]| parts.iter().any(|part| line.starts_with(part));
-    if starts(&PREAMBLES) || has(SESSION_STARTS) {
+    // Few lines have any of these parts.
+    let may_have = PARTS.is_match(line);
+    let has = |parts: &[&str]| may_have && parts.iter().any(|part| line.contains(part));
+    if PREAMBLES.begins(line) || has(SESSION_STARTS) {
         return Rank::Preamble;
     }
-    if passed(line) {
+    if PASSED_STARTS.begins(line) || line.ends_with(" ok") || has(&[PASSED]) {
         return Rank::Other;
     }
-    if starts(&ECHO_STARTS) || has(ECHOES) {
+    if ECHO_STARTS.begins(line) || has(ECHOES) {
         return Rank::Echo;
     }
-    if starts(&CAUSE_STARTS) || has(CAUSES) || pytest_reason(line).is_some() || is_exception(line) {
+    if CAUSE_STARTS.begins(line) || has(CAUSES) || pytest_reason(line).is_some() || is_exception(line) {
         return Rank::Cause;
     }
     if has(&HINTS) || is_located(line) {
         return Rank::Hint;
     }
-    if failed_test(line).is_some() || starts(FAILURE_STARTS) || has(FAILURES) && !line.contains(" 0 failed") {
+    let failed = || failed_test(line).is_some() || has(FAILURES) && !line.contains(" 0 failed");
+    if FAILURE_STARTS.begins(line) || may_have && failed() {
         return Rank::Failure;
     }
-    if starts(MENTION_STARTS) || has(MENTIONS) {
+    if MENTION_STARTS.begins(line) || has(MENTIONS) {
         return Rank::Mention;
     }
     Rank::Other
 }
+
+/// Returns what finds whether a line has any of these parts, in one pass.
+pub(super) fn finder<'p>(parts: impl IntoIterator<Item = &'p str>) -> AhoCorasick {
+    let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostFirst).build(parts);
+    finder.expect("parts of bounded number and length always build")
+}
+
+/// Finds any of the parts of lines that the rank depends on.
+static PARTS: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let lists: [&[&str]; 7] = [SESSION_STARTS, &[PASSED], ECHOES, CAUSES, &HINTS, FAILURES, MENTIONS];
+    finder(lists.into_iter().flatten().copied())
+});
 
 /// The numbers after a file with which a linter's line begins: 1 for `lib/a.ex:12:no_return`, 2 for `at src/a.ts:30:2
 /// lint/useKey`.
@@ -127,10 +152,11 @@ const CAUSES: &[&str] =
     &[" panicked at ", ": error: ", ": fatal error: ", " - error TS", ": error TS", "  error  ", ": Error: "];
 /// Parts of lines that name a place or something missing.
 static HINTS: WordList = WordList::new(crate::WORDS, "hints");
-pub(super) const FAILURE_STARTS: &[&str] =
-    &["FAIL ", "FAILED ", "npm ERR! ", "npm error ", "not ok ", "✕ ", "✗ ", "×", "Caused by:"];
+/// Beginnings of lines that say that something failed.
+pub(super) static FAILURE_STARTS: WordList = WordList::new(crate::WORDS, "failure starts");
 const FAILURES: &[&str] = &["FAILED", " failed", "Failed to ", " not found"];
-const MENTION_STARTS: &[&str] = &["error", "Error", "ERROR", "fatal", "panic", "FAIL", "Failed", "❌", "✘"];
+/// Beginnings of lines that mention an error otherwise.
+static MENTION_STARTS: WordList = WordList::new(crate::WORDS, "mention starts");
 const MENTIONS: &[&str] = &["error:", "Error:", "ERROR", "error[", "Exception:", "denied", "nvalid "];
 /// Beginnings of lines that only repeat a failure.
 static ECHO_STARTS: WordList = WordList::new(crate::WORDS, "echo starts");
@@ -138,11 +164,9 @@ const ECHOES: &[&str] = &["ELIFECYCLE", "Command failed with exit code", " abort
 static PREAMBLES: WordList = WordList::new(crate::WORDS, "preambles");
 const SESSION_STARTS: &[&str] = &[" test session starts ", "====="];
 
-/// True for a line that reports a success.
-fn passed(line: &str) -> bool {
-    let starts = ["✓", "√", "✔", "PASS ", "ok ", "--- PASS"].iter().any(|mark| line.starts_with(mark));
-    starts || line.ends_with(" ok") || line.contains(" PASSED")
-}
+/// Beginnings of lines that report a success, and what stands in others that do.
+static PASSED_STARTS: WordList = WordList::new(crate::WORDS, "passed starts");
+const PASSED: &str = " PASSED";
 
 /// The reason in a pytest line: the text after `E` and at least two spaces.
 fn pytest_reason(line: &str) -> Option<&str> {
@@ -154,15 +178,20 @@ fn pytest_reason(line: &str) -> Option<&str> {
 fn is_exception(line: &str) -> bool {
     let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))).unwrap_or(line.len());
     let (name, rest) = line.split_at(end);
+    if !name.ends_with("Error") && !name.ends_with("Exception") {
+        return false;
+    }
     let class = name.rsplit('.').next().unwrap_or(name);
-    let named = (class.ends_with("Error") || class.ends_with("Exception")) && class.starts_with(char::is_uppercase);
-    named && class.len() > "Error".len() && (rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ["))
+    class.starts_with(char::is_uppercase)
+        && class.len() > "Error".len()
+        && (rest.is_empty() || rest.starts_with(": ") || rest.starts_with(" ["))
 }
 
 /// True if the line begins with a place: `src/a.rs:12:5: why`.
 fn is_located(line: &str) -> bool {
-    let Some((place, _)) = line.split_once(": ") else { return false };
-    let mut parts = place.rsplit(':');
+    let mut colons = memchr_iter(b':', line.as_bytes());
+    let Some(end) = colons.find(|at| line.as_bytes().get(at + 1) == Some(&b' ')) else { return false };
+    let mut parts = line[..end].rsplit(':');
     let number =
         |part: Option<&str>| part.is_some_and(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
     let dotted = |part: Option<&str>| part.is_some_and(|part| part.contains('.') && !part.contains(' '));

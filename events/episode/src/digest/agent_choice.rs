@@ -272,10 +272,10 @@ pub(super) fn committed(timeline: &Timeline<'_>, found: &[Found]) -> Vec<Found> 
     let mut told: Vec<BTreeSet<String>> = found.iter().map(|found| significant_words(&found.said.text)).collect();
     let mut choices = Vec::new();
     let mut changed = Changed::default();
-    for deed in &timeline.deeds {
+    let until = timeline.deeds.iter().rposition(|deed| subject(deed).is_some()).map_or(0, |last| last + 1);
+    for deed in &timeline.deeds[..until] {
         changed.add(deed);
-        let subject = deed.call.and_then(|call| call.commit.as_deref()).filter(|_| commits(deed));
-        let Some(subject) = subject else { continue };
+        let Some(subject) = subject(deed) else { continue };
         let replaces = Signs::read(subject).has_any(&[Sign::Contrast, Sign::Replace]) && changed.shows(subject);
         let body = message_body(deed.git_line().unwrap_or_default(), subject);
         let stated = sentences(body).into_iter().filter(|sentence| {
@@ -295,6 +295,11 @@ pub(super) fn committed(timeline: &Timeline<'_>, found: &[Found]) -> Vec<Found> 
         }
     }
     choices
+}
+
+/// Returns the subject of the commit that a call makes.
+fn subject<'a>(deed: &Deed<'a>) -> Option<&'a str> {
+    deed.call.and_then(|call| call.commit.as_deref()).filter(|_| commits(deed))
 }
 
 /// Returns what follows the subject in the message of a commit.

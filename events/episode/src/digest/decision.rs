@@ -70,8 +70,9 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     found.extend(agent_choice::overriding(timeline));
     found.extend(agent_choice::limited_commit(timeline));
     found.extend(agent_choice::committed(timeline, &found));
-    let done = Done::read(timeline);
-    for plan in plan::approved(timeline) {
+    let plans = plan::approved(timeline);
+    let done = if plans.is_empty() { Done::default() } else { Done::read(timeline) };
+    for plan in plans {
         let is_carried_out = last_change.is_some_and(|change| change > plan.place);
         let said = |text: String| Pointed { text: one_line(&text, DECISION_CHARS), line: plan.line, at: plan.at };
         let choices = if is_carried_out { plan.choices(&done) } else { Vec::new() };

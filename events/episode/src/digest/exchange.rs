@@ -146,16 +146,22 @@ pub(super) fn shown_commit(made: &GitOutput) -> Option<String> {
 /// Returns the message with which a round ends: the last one of substance since the last change. A remark that follows
 /// it ("the background task has ended as well") is not the conclusion.
 pub(super) fn conclusion<'t, 'a>(timeline: &Timeline<'a>, round: &'t Round<'a>) -> Option<&'t Message<'a>> {
+    let found = round.conclusion.get_or_init(|| find_conclusion(timeline, round));
+    found.and_then(|index| round.replies.get(index))
+}
+
+/// Returns its index among the replies.
+fn find_conclusion(timeline: &Timeline<'_>, round: &Round<'_>) -> Option<usize> {
     let deeds = &timeline.deeds[round.deeds.clone()];
     let changes = |deed: &&Deed<'_>| !deed.aside && file::changes(deed);
     let changed = deeds.iter().rfind(changes).map_or(0, |deed| deed.began);
     let since = || {
-        let rest = round.replies.iter().rev().filter(|reply| reply.place > changed);
-        rest.filter(|reply| !reply.comments && !only_announces(reply.text))
+        let rest = round.replies.iter().enumerate().rev().filter(|(_, reply)| reply.place > changed);
+        rest.filter(|(_, reply)| !reply.comments && !only_announces(reply.text)).map(|(index, _)| index)
     };
-    let length = |reply: &Message<'_>| reply.text.chars().take(TELLING_CHARS * 2).count();
+    let length = |index: usize| round.replies[index].text.chars().take(TELLING_CHARS * 2).count();
     let last = since().next()?;
-    let longest = since().max_by_key(|reply| length(reply)).filter(|reply| length(reply) > length(last) * 2);
+    let longest = since().max_by_key(|index| length(*index)).filter(|index| length(*index) > length(last) * 2);
     Some(longest.unwrap_or(last))
 }
 

@@ -136,9 +136,8 @@ fn is_label(text: &str) -> bool {
 fn says_left(sentence: &str) -> Option<bool> {
     let signs = Signs::read(sentence);
     // `Nothing is left to do`.
-    let denies =
-        sentence.split_whitespace().any(|word| matches!(word.to_lowercase().as_str(), "no" | "nothing" | "none"));
-    if signs.has(Sign::Next) && denies {
+    let denies = |word: &str| matches!(word.to_lowercase().as_str(), "no" | "nothing" | "none");
+    if signs.has(Sign::Next) && sentence.split_whitespace().any(denies) {
         return None;
     }
     if signs.begins(Sign::Next) && !signs.asks() {

@@ -33,10 +33,8 @@ pub(super) fn objective(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
         let mut prompts: Vec<&str> = rounds.map(|said| without_pictures(said.text.trim())).collect();
         // Talk begins with what is asked.
         let asks = |text: &&str| has_substance(text) && (wants(text) || questions(text));
-        let talk = prompts
-            .iter()
-            .position(asks)
-            .filter(|_| task.lines == 0 && prompts.first().is_some_and(|first| has_substance(first)));
+        let is_talk = task.lines == 0 && prompts.first().is_some_and(|first| has_substance(first));
+        let talk = if is_talk { prompts.iter().position(asks) } else { None };
         prompts.drain(..talk.unwrap_or(0));
         prompts
     };

@@ -180,6 +180,7 @@ impl Plan<'_> {
 }
 
 /// What came of the plans of a session.
+#[derive(Default)]
 pub(super) struct Done {
     /// Words of what the agent concluded.
     concluded: BTreeSet<String>,

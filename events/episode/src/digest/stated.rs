@@ -37,8 +37,8 @@ impl Told {
         let replaces = || signs.has(Sign::Replace) && commits(own) == Some(true);
         if signs.begins(Sign::Announce)
             || signs.has_any(&[Sign::Trouble, Sign::Hedge, Sign::Cause])
-            || is_measurement(own)
             || !(signs.has_any(&CHOICE) || replaces())
+            || is_measurement(own)
         {
             return 0;
         }

@@ -1,5 +1,6 @@
 //! A session in order: rounds (a prompt and the replies to it) and deeds (a call joined with its result).
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -38,6 +39,8 @@ pub(super) struct Round<'a> {
     pub(super) after_interruption: bool,
     /// Its deeds, as a range of [`Timeline::deeds`].
     pub(super) deeds: Range<usize>,
+    /// Index of the reply that [`conclusion`](super::exchange::conclusion) found.
+    pub(super) conclusion: OnceCell<Option<usize>>,
 }
 
 /// A tool call with its result; either may be missing.
@@ -196,7 +199,13 @@ impl<'a> Timeline<'a> {
 
     fn begin(&mut self, prompt: Option<Message<'a>>, after_interruption: bool) {
         let next = self.deeds.len();
-        self.rounds.push(Round { prompt, replies: Vec::new(), after_interruption, deeds: next..next });
+        self.rounds.push(Round {
+            prompt,
+            replies: Vec::new(),
+            after_interruption,
+            deeds: next..next,
+            conclusion: OnceCell::new(),
+        });
     }
 
     fn round(&mut self) -> &mut Round<'a> {

@@ -3,6 +3,7 @@
 //! A sentence is about a failure if it shares words with the failing line, and about a mend if it shares words with what
 //! the edits wrote. Words that the agent uses all the time say nothing.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Pointed;
@@ -58,26 +59,41 @@ pub(super) struct Explanation {
 pub(super) struct Speech<'t, 'a> {
     timeline: &'t Timeline<'a>,
     replies: Vec<&'t Message<'a>>,
-    /// Words that the agent uses all the time.
-    frequent: BTreeSet<String>,
-    /// Position of the first reply with a word.
-    first_said: BTreeMap<String, usize>,
+    /// Its words, once something asks for them.
+    words: OnceCell<BTreeMap<String, Use>>,
+}
+
+/// How the agent uses a word.
+struct Use {
+    /// Position of the first reply with it.
+    first: usize,
+    count: usize,
 }
 
 impl<'t, 'a> Speech<'t, 'a> {
     pub(super) fn new(timeline: &'t Timeline<'a>) -> Self {
         let replies: Vec<&Message<'_>> = timeline.rounds.iter().flat_map(|round| &round.replies).collect();
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        let mut first_said: BTreeMap<String, usize> = BTreeMap::new();
-        for reply in &replies {
-            for word in Words::of(reply.text).0 {
-                first_said.entry(word.text.clone()).or_insert(reply.place);
-                *counts.entry(word.text).or_default() += 1;
+        Self { timeline, replies, words: OnceCell::new() }
+    }
+
+    /// Returns how the agent uses a word, if it does.
+    fn use_of(&self, word: &str) -> Option<&Use> {
+        let words = self.words.get_or_init(|| {
+            let mut words: BTreeMap<String, Use> = BTreeMap::new();
+            for reply in &self.replies {
+                for word in Words::of(reply.text).0 {
+                    words.entry(word.text).or_insert(Use { first: reply.place, count: 0 }).count += 1;
+                }
             }
-        }
-        let is_frequent = |count: usize| replies.len() >= MIN_REPLIES && count * FREQUENT > replies.len();
-        let frequent = counts.into_iter().filter(|(_, count)| is_frequent(*count)).map(|(word, _)| word).collect();
-        Self { timeline, replies, frequent, first_said }
+            words
+        });
+        words.get(word)
+    }
+
+    /// Returns true for a word that the agent uses all the time.
+    fn is_frequent(&self, word: &str) -> bool {
+        let replies = self.replies.len();
+        replies >= MIN_REPLIES && self.use_of(word).is_some_and(|used| used.count * FREQUENT > replies)
     }
 
     /// Returns what the agent says between two positions about a failure and the edits that ended it, or in the
@@ -176,7 +192,7 @@ impl<'t, 'a> Speech<'t, 'a> {
 
     /// Returns the words that the agent did not say up to a position.
     fn fresh(&self, mut words: Words, from: usize) -> Words {
-        words.0.retain(|word| self.first_said.get(&word.text).is_none_or(|place| *place > from));
+        words.0.retain(|word| self.use_of(&word.text).is_none_or(|used| used.first > from));
         words
     }
 
@@ -216,7 +232,7 @@ impl<'t, 'a> Speech<'t, 'a> {
 
     fn rare(&self, text: &str) -> Words {
         let mut words = Words::of(text);
-        words.0.retain(|word| !self.frequent.contains(&word.text));
+        words.0.retain(|word| !self.is_frequent(&word.text));
         words.0.truncate(MAX_WORDS);
         words
     }
