@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::sockets::Raw;
 use crate::transcript::Transcript;
 use crate::world::{World, finished, hits, id, text, wait};
 
@@ -67,6 +68,27 @@ fn every_append_is_visible_to_the_very_next_query() {
         assert_eq!(world.found(&format!("needle{round}x")), [id(1)], "round {round}");
     }
     assert_eq!(world.show(&id(1))["message_count"], 20);
+}
+
+#[test]
+fn many_that_ask_at_once_all_see_an_append() {
+    let world = World::new();
+    let mut transcript = world.transcript("-work", &id(1));
+    transcript.prompt("a first tapir").reply("yes");
+    assert_eq!(world.found("tapir"), [id(1)]);
+    transcript.prompt("a late okapi");
+    let params = json!({"query": "okapi", "limit": 10});
+    let asked = json!({"jsonrpc": "2.0", "id": 7, "method": "search", "params": params});
+    let callers: Vec<Raw> = (0..200).map(|_| Raw::greeted(&world)).collect();
+    std::thread::scope(|scope| {
+        for mut caller in callers {
+            let (asked, me) = (&asked, id(1));
+            scope.spawn(move || {
+                let answer = caller.call(asked);
+                assert_eq!(text(&answer["result"]["hits"][0]["session_id"]), me, "{answer}");
+            });
+        }
+    });
 }
 
 #[test]

@@ -318,6 +318,20 @@ fn a_switch_reaches_a_job_that_was_handed_out() {
 }
 
 #[test]
+fn a_query_reads_what_has_grown_while_the_background_is_busy() {
+    let held = Held::new();
+    let me = id(1);
+    let mut transcript = held.open_session(&me);
+    let throttle = held.system().parts().throttle.clone();
+    let busy = held.runtime.block_on(throttle.wait_for_background());
+    transcript.set_time(after(20));
+    transcript.prompt("the wombat came in").reply("it did");
+    let found = held.world.json(&["search", "wombat", "--no-wait"]);
+    assert_eq!(text(&found["hits"][0]["session_id"]), me, "{found}");
+    drop(busy);
+}
+
+#[test]
 fn a_stopped_session_is_not_moved_to_another_file() {
     let held = Held::new();
     let (world, me) = (&held.world, id(1));

@@ -88,8 +88,8 @@ pub const SESSION_CALL: Duration = Duration::from_secs(60);
 /// Deadline for recording a claim, whether or not a caller still waits: a claim must not be lost.
 pub const HAND_OVER: Duration = Duration::from_secs(5);
 
-/// Concurrent connections: agents, their hooks and a person.
-pub const CONNECTIONS: usize = 128;
+/// Concurrent connections: agents, their hooks and a person, all of which may ask at once.
+pub const CONNECTIONS: usize = 512;
 
 /// Of these, for one process: a process that leaks connections leaves the other half to everyone else.
 pub const CONNECTIONS_PER_PROCESS: usize = CONNECTIONS / 2;
@@ -134,6 +134,9 @@ pub const LAZY_BYTES: u64 = 16 * 1024 * 1024;
 /// however small. If more were never read, history is being read for the first time, and the query waits for nothing
 /// beyond its budget.
 pub const LAZY_SESSIONS: usize = 32;
+
+/// Events that the memory may lack before a query no longer waits beyond its budget: those of some 40 sessions.
+pub const LAZY_BEHIND: u64 = 256;
 
 /// Transcripts with unread bytes that such a query looks at, newest first: it indexes a few hundred within its budget.
 pub const LAZY_TOLD: usize = 4_096;

@@ -395,7 +395,8 @@ fn without_line(name: &str) -> &str {
     rest.trim_end_matches(':')
 }
 
-fn lower_into(text: &str, out: &mut String) {
+/// Appends a text in lower case, character by character, as words are lower-cased.
+pub(super) fn lower_into(text: &str, out: &mut String) {
     if text.is_ascii() {
         let from = out.len();
         out.push_str(text);

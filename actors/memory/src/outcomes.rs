@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use baton_conversation::record::{SessionId, Timestamp};
-use baton_events::schema::outcomes::{Outcomes, decode_but_calls, encode};
+use baton_events::schema::outcomes::{Outcomes, decode_but_calls, decode_commands, encode};
 use baton_outcomes::{Witness, errors_text, keys};
 use tantivy::columnar::Column;
 use tantivy::schema::IndexRecordOption;
@@ -27,6 +27,8 @@ pub enum Selector<'a> {
     Failure(&'a str),
     /// All sessions.
     All,
+    /// All sessions with their commands, retries and sequences alone.
+    Commands,
 }
 
 /// A query for the outcomes of sessions.
@@ -106,9 +108,13 @@ impl Searcher {
         let more = candidates.len().saturating_sub(asked.limit);
         candidates.truncate(asked.limit);
         candidates.sort_by(newest);
+        let decode: fn(&str) -> Option<(Outcomes, &str)> = match asked.by {
+            Selector::Commands => decode_commands,
+            _ => decode_but_calls,
+        };
         let mut found = Vec::with_capacity(candidates.len());
         for candidate in candidates {
-            found.extend(witness(&snapshot, &candidate)?);
+            found.extend(witness(&snapshot, &candidate, decode)?);
         }
         Ok(Witnesses { found, more })
     }
@@ -118,7 +124,7 @@ fn candidates(snapshot: &Snapshot, asked: &WitnessQuery<'_>) -> Result<Vec<Candi
     let fields = &snapshot.fields;
     let terms: Vec<(Term, f32)> = match asked.by {
         Selector::Keys(keys) => keys.iter().map(|key| (Term::from_field_text(fields.tried, key), 0.0)).collect(),
-        Selector::All => vec![(Term::from_field_u64(fields.kind, kind::OUTCOMES), 0.0)],
+        Selector::All | Selector::Commands => vec![(Term::from_field_u64(fields.kind, kind::OUTCOMES), 0.0)],
         Selector::Failure(text) => {
             let wanted = query::words(text, fields.failed, snapshot.outcomes, snapshot)?.unwrap_or_default();
             let term = |wanted: query::Wanted| (Term::from_field_text(fields.failed, &wanted.token), wanted.weight);
@@ -165,9 +171,13 @@ fn is_in(segment: &Segment, doc: u32, project: Option<&str>) -> bool {
 }
 
 /// Decodes a document. `None` if its outcomes have another version.
-fn witness(snapshot: &Snapshot, candidate: &Candidate) -> Result<Option<Witness>, Error> {
+fn witness(
+    snapshot: &Snapshot,
+    candidate: &Candidate,
+    decode: fn(&str) -> Option<(Outcomes, &str)>,
+) -> Result<Option<Witness>, Error> {
     let document: TantivyDocument = snapshot.searcher.doc(candidate.address)?;
-    let Some((outcomes, calls)) = decode_but_calls(text(&document, snapshot.fields.outcomes)) else { return Ok(None) };
+    let Some((outcomes, calls)) = decode(text(&document, snapshot.fields.outcomes)) else { return Ok(None) };
     let segment = snapshot.segments.get(candidate.address.segment_ord as usize);
     let place = segment.and_then(|segment| {
         let number = segment.place.first(candidate.address.doc_id)?;

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use baton_ask::query::{MONTHS, Without};
 use baton_conversation::record::Timestamp;
 use tantivy::index::{InvertedIndexReader, SegmentReader};
-use tantivy::postings::Postings;
+use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet, TERMINATED, Term};
 
@@ -44,6 +44,9 @@ pub(super) struct TurnFilter {
     before: Option<i64>,
     /// The sessions that have the words of all phrases in a row; `None` if that was not determined.
     sessions: Option<BTreeSet<Box<str>>>,
+    /// Of each segment the documents of sessions whose title and episode have the words of all phrases, ascending;
+    /// `None` if there are no such words.
+    episodes: Option<Vec<Vec<DocId>>>,
 }
 
 impl TurnFilter {
@@ -66,15 +69,28 @@ impl TurnFilter {
                 _ => filter.excluded_phrases.push(phrase),
             }
         }
-        filter.sessions = filter.sessions(snapshot)?;
-        Ok(filter)
+        filter.with_words_of(snapshot)
     }
 
     /// The requirement to contain a text word for word.
     pub(super) fn for_phrase(text: &str, snapshot: &Snapshot) -> Result<Self, Error> {
-        let mut filter = Self { phrases: vec![Phrase::parse(text)], ..Self::default() };
-        filter.sessions = filter.sessions(snapshot)?;
-        Ok(filter)
+        Self { phrases: vec![Phrase::parse(text)], ..Self::default() }.with_words_of(snapshot)
+    }
+
+    /// Looks up where the words of the phrases are, so that few texts are read.
+    fn with_words_of(self, snapshot: &Snapshot) -> Result<Self, Error> {
+        Ok(Self { sessions: self.sessions(snapshot)?, episodes: self.episodes(snapshot)?, ..self })
+    }
+
+    fn episodes(&self, snapshot: &Snapshot) -> Result<Option<Vec<Vec<DocId>>>, Error> {
+        // Stop words are indexed only for turns.
+        let words: Vec<_> =
+            self.phrases.iter().flat_map(|phrase| &phrase.stems).map(|stem| (snapshot.fields.episode, stem)).collect();
+        if words.is_empty() {
+            return Ok(None);
+        }
+        let readers = snapshot.searcher.segment_readers().iter();
+        readers.map(|reader| Ok(docs_with_all(reader, &words)?.unwrap_or_default())).collect::<Result<_, _>>().map(Some)
     }
 
     /// True if nothing is required.
@@ -100,9 +116,15 @@ impl TurnFilter {
         self.phrases.iter().all(&mut is_in) && !self.excluded_phrases.iter().any(&mut is_in)
     }
 
-    /// Checks the time and the excluded words of a session found by its title and episode alone. Its phrases are
-    /// checked in its text.
+    /// Checks the time, the words of phrases and the excluded words of a session found by its title and episode alone.
+    /// Its phrases are checked in its text.
     pub(super) fn admits_episode(&self, snapshot: &Snapshot, address: DocAddress) -> Result<bool, Error> {
+        let has_words = |segments: &Vec<Vec<DocId>>| {
+            segments.get(address.segment_ord as usize).is_some_and(|docs| docs.binary_search(&address.doc_id).is_ok())
+        };
+        if !self.episodes.as_ref().is_none_or(has_words) {
+            return Ok(false);
+        }
         let segment = snapshot.segments.get(address.segment_ord as usize);
         let at = segment.and_then(|segment| segment.at.as_ref()?.first(address.doc_id));
         if !self.is_in_time(at) {
@@ -153,13 +175,9 @@ impl TurnFilter {
         segment: &'a Segment,
     ) -> Result<SegmentFilter<'a>, Error> {
         let fields = &snapshot.fields;
-        let mut required: Option<Vec<DocId>> = None;
-        for phrase in &self.phrases {
-            let stems = phrase.stems.iter().map(|stem| (fields.body, stem));
-            for (field, token) in stems.chain(phrase.stops.iter().map(|stop| (fields.stops, stop))) {
-                required = Some(docs_with_token(reader, required, field, token)?);
-            }
-        }
+        let stems = self.phrases.iter().flat_map(|phrase| &phrase.stems).map(|stem| (fields.body, stem));
+        let stops = self.phrases.iter().flat_map(|phrase| &phrase.stops).map(|stop| (fields.stops, stop));
+        let required = docs_with_all(reader, &stems.chain(stops).collect::<Vec<_>>())?;
         let mut excluded = Vec::new();
         for (field, token) in &self.excluded {
             excluded.append(&mut docs_with_token(reader, None, *field, token)?);
@@ -211,6 +229,25 @@ pub(super) fn index_decides(stem: &str) -> bool {
     !stem.bytes().all(|byte| byte.is_ascii_digit()) && !beside.stems.iter().any(|known| known == stem)
 }
 
+/// The documents that contain all tokens, each in its field, ascending. `None` if there are no tokens.
+fn docs_with_all(reader: &SegmentReader, tokens: &[(Field, &String)]) -> Result<Option<Vec<DocId>>, Error> {
+    let mut found = Vec::with_capacity(tokens.len());
+    for (field, token) in tokens {
+        let index = reader.inverted_index(*field)?;
+        let Some(info) = index.get_term_info(&Term::from_field_text(*field, token))? else {
+            return Ok(Some(Vec::new()));
+        };
+        found.push((index, info));
+    }
+    // Only the documents of the rarest one are collected; the others are looked for in these.
+    found.sort_unstable_by_key(|(_, info)| info.doc_freq);
+    let mut docs = None;
+    for (index, info) in found {
+        docs = Some(docs_with(index.read_postings_from_terminfo(&info, IndexRecordOption::Basic)?, docs));
+    }
+    Ok(docs)
+}
+
 /// Those of `docs`, or of all documents, that contain a token, ascending.
 pub(super) fn docs_with_token(
     reader: &SegmentReader,
@@ -220,7 +257,12 @@ pub(super) fn docs_with_token(
 ) -> Result<Vec<DocId>, Error> {
     let term = Term::from_field_text(field, token);
     let index = reader.inverted_index(field)?;
-    let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else { return Ok(Vec::new()) };
+    let postings = index.read_postings(&term, IndexRecordOption::Basic)?;
+    Ok(postings.map(|postings| docs_with(postings, docs)).unwrap_or_default())
+}
+
+/// Those of `docs`, or of all documents, that the postings have, ascending.
+fn docs_with(mut postings: SegmentPostings, docs: Option<Vec<DocId>>) -> Vec<DocId> {
     if let Some(mut docs) = docs {
         docs.retain(|doc| {
             if postings.doc() < *doc {
@@ -228,14 +270,14 @@ pub(super) fn docs_with_token(
             }
             postings.doc() == *doc
         });
-        return Ok(docs);
+        return docs;
     }
     let mut docs = Vec::with_capacity(postings.size_hint() as usize);
     while postings.doc() != TERMINATED {
         docs.push(postings.doc());
         postings.advance();
     }
-    Ok(docs)
+    docs
 }
 
 /// Sessions whose words contain these stems in a row, and sessions of which only the first words are indexed. `None` if

@@ -12,6 +12,8 @@ use super::score_weights::{Parts, divide_by_best};
 use super::snapshot::{Snapshot, by_segment};
 use super::{Error, proximity};
 
+/// 4-grams of a query that are asked for, the rarest ones: common ones tell nothing, and cost most.
+const GRAMS: usize = 32;
 /// Milliseconds in which recency falls to a half: a quarter of a year.
 const HALF_LIFE_MS: f64 = 91.0 * 86_400_000.0;
 
@@ -26,9 +28,9 @@ pub(super) fn parts(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -
     let mut bigrams = beside.bigrams;
     let mut near = beside.near;
     let fields = &snapshot.fields;
-    let mut grams = field_scores(snapshot, fields.grams, &plan.grams, sessions)?;
-    let mut commits = field_scores(snapshot, fields.commits, &plan.activity, sessions)?;
-    let mut changed = field_scores(snapshot, fields.changed, &plan.activity, sessions)?;
+    let mut grams = field_scores(snapshot, fields.grams, &plan.grams, GRAMS, sessions)?;
+    let mut commits = field_scores(snapshot, fields.commits, &plan.activity, usize::MAX, sessions)?;
+    let mut changed = field_scores(snapshot, fields.changed, &plan.activity, usize::MAX, sessions)?;
     for scores in [&mut bigrams, &mut near, &mut grams, &mut commits, &mut changed] {
         divide_by_best(scores);
     }
@@ -46,11 +48,12 @@ pub(super) fn parts(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -
     Ok(parts)
 }
 
-/// BM25 of `tokens` in one field of session documents.
+/// BM25 of the `most` rarest of `tokens` in one field of session documents.
 fn field_scores(
     snapshot: &Snapshot,
     field: Field,
     tokens: &[String],
+    most: usize,
     sessions: &[DocAddress],
 ) -> Result<Vec<Score>, Error> {
     let mut scores = vec![0.0; sessions.len()];
@@ -68,6 +71,7 @@ fn field_scores(
     for number in segments.keys() {
         norms.insert(*number, readers[*number as usize].get_fieldnorms_reader(field)?);
     }
+    let mut terms = Vec::with_capacity(tokens.len());
     for token in tokens {
         let term = Term::from_field_text(field, token);
         let mut found = Vec::with_capacity(indexes.len());
@@ -78,6 +82,13 @@ fn field_scores(
                 found.push((number as u32, info));
             }
         }
+        if frequency > 0 {
+            terms.push((frequency, found));
+        }
+    }
+    terms.sort_by_key(|(frequency, _)| *frequency);
+    terms.truncate(most);
+    for (frequency, found) in terms {
         let weight = Bm25Weight::for_one_term_without_explain(frequency, snapshot.sessions.max(frequency), average);
         for (number, info) in found {
             let (Some(documents), Some(norms)) = (segments.get(&number), norms.get(&number)) else { continue };

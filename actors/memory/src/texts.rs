@@ -16,6 +16,9 @@ use super::snapshot::Snapshot;
 /// Cost of a text in addition to its bytes, since it lies in a block with others.
 const EACH_BYTES: usize = 1024;
 
+/// Words whose stems are cached while texts are checked.
+const CACHE_WORDS: usize = 2048;
+
 /// The reading budget of one query.
 pub(super) struct Texts {
     analyzer: Analyzer,
@@ -32,7 +35,7 @@ impl Default for Texts {
 
 impl Texts {
     pub(super) fn within(bytes: usize) -> Self {
-        Self { analyzer: Analyzer::default(), left: bytes, is_cut: false }
+        Self { analyzer: Analyzer::with_cache(CACHE_WORDS), left: bytes, is_cut: false }
     }
 
     /// Checks a turn's text. `None` if the budget is spent.

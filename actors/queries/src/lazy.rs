@@ -222,7 +222,7 @@ impl FreshMemory<'_> {
                 !is_let_alone
             });
         }
-        step.is_backfill = !request.all && (beyond > 0 || is_unknown || is_backfill(&chosen));
+        step.is_backfill = !request.all && (beyond > 0 || is_unknown || is_backfill(&chosen) || self.is_far_behind());
         let (first, rest) = match (request.all, step.is_backfill) {
             (true, _) => split_by_bound(chosen, u64::MAX, usize::MAX),
             (false, false) => split_by_bound(chosen, limits::LAZY_BYTES, limits::LAZY_SESSIONS),
@@ -230,6 +230,12 @@ impl FreshMemory<'_> {
         };
         step.pending += beyond;
         QueryCloses::new(self.discovery.supervisor, client, step, first, rest, until).run().await
+    }
+
+    /// True while the memory lacks so much that what is new has to wait behind it.
+    fn is_far_behind(&self) -> bool {
+        let behind = self.journal.tail().position.0.saturating_sub(self.coverage.indexer.covered().but_large.0);
+        behind > limits::LAZY_BEHIND
     }
 
     /// The files that changed, as far as found in time, and a note if the check is not complete.

@@ -7,7 +7,7 @@
 //!
 //! # Hazards
 //!
-//! - Where the system reports no pid of a peer (macOS), only the total of 128 holds.
+//! - Where the system reports no pid of a peer (macOS), only the total holds.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -20,6 +20,7 @@ use std::time::Duration;
 use baton_conversation::record::{CommandId, Metadata, SessionId};
 use baton_events::session::{Aggregate, Asleep, CloseReason, Command, EffectId, Policy, Rejection, last_sign};
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SpawnErr};
+use tokio::sync::watch;
 use uuid::Uuid;
 
 pub use answer::{Closed, Outcome};
@@ -36,7 +37,7 @@ use baton_base::actor_address;
 use baton_base::actor_address::CallError;
 use baton_base::clock::Clock;
 use baton_base::journal_health::Outage;
-use baton_base::throttle::{Throttle, Urgency};
+use baton_base::throttle::{Permit, Throttle, Urgency};
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::SettingsReader;
 use baton_journal::session_stream;
@@ -95,7 +96,26 @@ pub trait Supervisor: Send + Sync {
 
 /// Reaches one incarnation of a session.
 #[derive(Clone)]
-pub struct Handle(ActorRef<Msg>);
+pub struct Handle(ActorRef<Msg>, Callers);
+
+/// The number of callers that wait for an answer of a session.
+type Callers = Arc<watch::Sender<usize>>;
+
+/// One of them, while it lives.
+struct Caller<'a>(&'a Callers);
+
+impl<'a> Caller<'a> {
+    fn new(callers: &'a Callers) -> Self {
+        callers.send_modify(|count| *count += 1);
+        Self(callers)
+    }
+}
+
+impl Drop for Caller<'_> {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
+    }
+}
 
 /// A request to close a session.
 #[derive(Clone, Debug)]
@@ -121,8 +141,10 @@ impl CloseCall {
 impl Handle {
     /// Starts an incarnation linked to its supervisor. It reads its history on its first message.
     pub(crate) async fn start(id: SessionId, options: Options, supervisor: ActorCell) -> Result<Self, SpawnErr> {
-        let (actor, _) = Actor::spawn_linked(None, SessionActor, (id, options), supervisor).await?;
-        Ok(Self(actor))
+        let callers = Callers::default();
+        let arguments = (id, options, callers.clone());
+        let (actor, _) = Actor::spawn_linked(None, SessionActor, arguments, supervisor).await?;
+        Ok(Self(actor, callers))
     }
 
     /// Identifies this incarnation.
@@ -165,12 +187,13 @@ impl Handle {
         self.call(Msg::TakenIn, within).await
     }
 
-    /// Asks for an answer.
+    /// Asks for an answer. Reads that come before it no longer wait for other background work.
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         message: impl FnOnce(RpcReplyPort<T>) -> Msg + Send,
         within: Duration,
     ) -> Result<T, CallError> {
+        let _caller = Caller::new(&self.1);
         actor_address::call(&self.0, message, within).await
     }
 }
@@ -218,17 +241,18 @@ struct State {
     unreadable: Option<String>,
     /// Whether a caller waits for the message being handled.
     urgency: Urgency,
+    callers: Callers,
 }
 
 impl Actor for SessionActor {
     type Msg = Msg;
     type State = State;
-    type Arguments = (SessionId, Options);
+    type Arguments = (SessionId, Options, Callers);
 
     async fn pre_start(
         &self,
         _myself: ActorRef<Msg>,
-        (id, options): Self::Arguments,
+        (id, options, callers): Self::Arguments,
     ) -> Result<State, ActorProcessingErr> {
         let stream = SessionStream::new(options.journal.clone(), id.clone());
         Ok(State {
@@ -244,6 +268,7 @@ impl Actor for SessionActor {
             closing: false,
             unreadable: None,
             urgency: Urgency::Background,
+            callers,
         })
     }
 
@@ -342,6 +367,17 @@ impl State {
 
     fn aggregate(&self) -> &Aggregate {
         self.aggregate.as_ref().expect("rehydrated before any message is handled")
+    }
+
+    /// Waits for a slot to read the transcript: in turn with other background work, but only until a caller waits.
+    async fn wait_to_read(&self) -> Permit {
+        let (throttle, mut callers) = (&self.options.throttle, self.callers.subscribe());
+        let called = async { drop(callers.wait_for(|callers| *callers > 0).await) };
+        tokio::select! {
+            room = throttle.wait_to_read(self.urgency) => return room,
+            () = called => {}
+        }
+        throttle.wait_to_read(Urgency::Asked).await
     }
 
     fn policy(&self) -> Policy {

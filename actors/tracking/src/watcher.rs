@@ -227,6 +227,8 @@ enum Msg {
     /// Related changes had time to arrive: look at them.
     Gathered,
     Refresh(usize, RpcReplyPort<Unread>),
+    /// Answer everybody who has asked for a look since the last one.
+    Answer,
     Unread(usize, RpcReplyPort<Unread>),
     /// The backlog has room for another page.
     More,
@@ -272,6 +274,8 @@ struct State {
     search: SessionSearch,
     /// Callers that wait for the first watched scan.
     early: Vec<RpcReplyPort<Overview>>,
+    /// Callers that wait for the next look, which they share, each with the number of files that it wants.
+    waiting: Vec<(usize, RpcReplyPort<Unread>)>,
 }
 
 impl Actor for WatcherActor {
@@ -311,6 +315,7 @@ impl Actor for WatcherActor {
             looking: None,
             search: SessionSearch::default(),
             early: Vec::new(),
+            waiting: Vec::new(),
         })
     }
 
@@ -332,7 +337,13 @@ impl Actor for WatcherActor {
             // Delayed by message rather than by sleeping, so that a search in between is not held up.
             Msg::Changed => drop(myself.send_after(limits::GATHER, || Msg::Gathered)),
             Msg::Gathered => state.gathered(&myself).await,
-            Msg::Refresh(most, reply) => state.refresh(&myself, most, reply).await,
+            Msg::Refresh(most, reply) => {
+                state.waiting.push((most, reply));
+                if state.waiting.len() == 1 {
+                    myself.send_message(Msg::Answer)?;
+                }
+            }
+            Msg::Answer => state.refresh(&myself).await,
             Msg::Unread(most, reply) => drop(reply.send(state.unread(most))),
             Msg::More => state.options.backlog.add_page(state.known.next_page(limits::BACKLOG_PAGE)),
             Msg::Find(id, reply) => state.find(id, reply).await,
@@ -386,25 +397,6 @@ impl State {
             && !self.is_reconfigured()
             && self.changes.trusts(&seen.answered)
             && seen.answered.iter().map(|looked| &looked.root).eq(&self.roots)
-    }
-
-    /// Looks at everything that may have changed, and then answers.
-    async fn refresh(&mut self, myself: &ActorRef<Msg>, most: usize, reply: RpcReplyPort<Unread>) {
-        let seen = self.options.roots.look().await;
-        if self.is_covered(&seen)
-            && self.changes.barrier().await
-            && let Some(taken) = self.changes.take()
-            && let Some(changed) = self.look_at(taken).await
-        {
-            let unread = self.unread(most);
-            if unread.beyond > 0 {
-                // The caller gets only the newest.
-                self.options.backlog.add(changed);
-            }
-            let _ = reply.send(unread);
-            return;
-        }
-        self.walk(myself, seen, |walk| walk.waiting.push((most, reply))).await;
     }
 
     /// Handles the changes gathered by notification.

@@ -10,7 +10,7 @@ use baton_conversation::hash::ContentHash;
 use baton_episode::digest::{Episode, Show};
 
 /// Most digests in the cache.
-const HELD_MAX: usize = 128;
+const HELD_MAX: usize = 512;
 /// Most bytes of text in the cache: two thousand unresolved entries of a line each take a quarter of it.
 const HELD_MAX_BYTES: usize = 2 * 1024 * 1024;
 

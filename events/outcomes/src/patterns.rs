@@ -58,15 +58,26 @@ pub fn pairs(witnesses: &[Witness], limit: usize) -> Vec<PatternSequence> {
 
 /// Returns all sequences that occur at least [`TOO_FEW`] times, the most frequent first.
 fn sequences(witnesses: &[Witness]) -> Vec<PatternSequence> {
-    let mut known: BTreeMap<&[String], (Sequence, u32)> = BTreeMap::new();
+    // Few steps are different ones, so sequences are compared by the numbers of their steps.
+    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut known: BTreeMap<Vec<usize>, (&[String], Sequence, u32)> = BTreeMap::new();
+    let mut key = Vec::new();
     for sequence in witnesses.iter().flat_map(|witness| &witness.outcomes.sequences) {
-        let (sum, sessions) = known.entry(&sequence.steps).or_default();
+        key.clear();
+        for step in &sequence.steps {
+            let next = numbers.len();
+            key.push(*numbers.entry(step).or_insert(next));
+        }
+        if !known.contains_key(&key) {
+            known.insert(key.clone(), (&sequence.steps, Sequence::default(), 0));
+        }
+        let Some((_, sum, sessions)) = known.get_mut(&key) else { continue };
         sum.ok = sum.ok.saturating_add(sequence.ok);
         sum.failed = sum.failed.saturating_add(sequence.failed);
         sum.other = sum.other.saturating_add(sequence.other);
         *sessions += 1;
     }
-    let told = |(steps, (sum, sessions)): (&[String], (Sequence, u32))| {
+    let told = |(steps, sum, sessions): (&[String], Sequence, u32)| {
         let known = sum.ok.saturating_add(sum.failed);
         PatternSequence {
             steps: steps.to_vec(),
@@ -77,7 +88,7 @@ fn sequences(witnesses: &[Witness]) -> Vec<PatternSequence> {
             sessions,
         }
     };
-    let mut found: Vec<PatternSequence> = known.into_iter().map(told).filter(|one| one.count >= TOO_FEW).collect();
+    let mut found: Vec<PatternSequence> = known.into_values().map(told).filter(|one| one.count >= TOO_FEW).collect();
     found.sort_by(|a, b| {
         (Reverse(a.count), Reverse(a.steps.len()), &a.steps).cmp(&(Reverse(b.count), Reverse(b.steps.len()), &b.steps))
     });

@@ -15,7 +15,7 @@ use super::recent::Recent;
 use super::tally::Tally;
 use crate::memo::Memo;
 pub use crate::row::{HomeRow, MemoRow, Row};
-use crate::session::{EpisodeRef, Event, Phase, Place, Policy, State, evolve, wake_at};
+use crate::session::{EpisodeRef, Event, Phase, Place, Policy, State, UnindexedReason, evolve, wake_at};
 use crate::{home, memo, schema};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record;
@@ -60,6 +60,8 @@ pub struct SessionTable {
     home: Arc<HomeRow>,
     /// Sessions that owe an enrichment or have a running call of a model.
     enriching: RedBlackTreeSetSync<SessionId>,
+    /// Sessions that may have something which is not indexed, and failed ones.
+    unsettled: RedBlackTreeSetSync<SessionId>,
     recent: Recent,
     position: Position,
     skipped: u64,
@@ -126,11 +128,8 @@ impl SessionTable {
     /// Restores a session's row from a checkpoint.
     pub fn restore(&mut self, id: SessionId, row: Row) {
         let waits = row.state.enrichment().is_some_and(|known| known.owed.is_some() || known.call.is_some());
-        match (waits, self.enriching.contains(&id)) {
-            (true, false) => self.enriching.insert_mut(id.clone()),
-            (false, true) => drop(self.enriching.remove_mut(&id)),
-            _ => {}
-        }
+        keep(&mut self.enriching, &id, waits);
+        keep(&mut self.unsettled, &id, is_unsettled(&row.state));
         let left = self.rows.get(&id).map(|row| Belonging::from(&row.state));
         if !left.as_ref().is_some_and(|left| left.is_of(&row.state)) {
             left.into_iter().for_each(|left| self.belongings.remove(left));
@@ -316,6 +315,11 @@ impl SessionTable {
         self.enriching.iter().filter_map(|id| Some((id, self.rows.get(id)?)))
     }
 
+    /// Sessions that may have something which is not indexed, and failed ones, by id.
+    pub fn unsettled(&self) -> impl Iterator<Item = (&SessionId, &Arc<Row>)> {
+        self.unsettled.iter().filter_map(|id| Some((id, self.rows.get(id)?)))
+    }
+
     /// Sessions that are due at `now`, and when the next one is.
     pub fn due(&self, policy: impl Fn(&State) -> Policy, now: Timestamp) -> (Vec<SessionId>, Option<Timestamp>) {
         let mut due = Vec::new();
@@ -328,6 +332,27 @@ impl SessionTable {
             }
         }
         (due, next)
+    }
+}
+
+/// Puts a session into a set, or takes it out.
+fn keep(set: &mut RedBlackTreeSetSync<SessionId>, id: &SessionId, is_in: bool) {
+    match (is_in, set.contains(id)) {
+        (true, false) => set.insert_mut(id.clone()),
+        (false, true) => drop(set.remove_mut(id)),
+        _ => {}
+    }
+}
+
+fn is_unsettled(state: &State) -> bool {
+    match state.phase {
+        Phase::Active
+        | Phase::Inactive
+        | Phase::Indexing
+        | Phase::Failed
+        | Phase::Unindexed(UnindexedReason::TimeoutDisabled) => true,
+        Phase::Indexed => state.unindexed > 0,
+        Phase::New | Phase::Unindexed(_) | Phase::Forgotten => false,
     }
 }
 

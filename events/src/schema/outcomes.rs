@@ -393,6 +393,24 @@ pub fn decode_but_calls(json: &str) -> Option<(Outcomes, &str)> {
     Some((outcomes, calls))
 }
 
+/// As [`decode_but_calls`], without failures, files, renames and decisions, which are most of the text.
+pub fn decode_commands(json: &str) -> Option<(Outcomes, &str)> {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Commands {
+        v: u32,
+        commands: Vec<Command>,
+        retries: Vec<Retry>,
+        sequences: Vec<Sequence>,
+        left_out: u32,
+        family: u64,
+    }
+    let (outcomes, calls) = json.split_once('\n').unwrap_or((json, ""));
+    let Commands { v, commands, retries, sequences, left_out, family } = serde_json::from_str(outcomes).ok()?;
+    let outcomes = Outcomes { v, commands, retries, sequences, left_out, family, ..Outcomes::default() };
+    (v == OUTCOMES_VERSION).then_some((outcomes, calls))
+}
+
 /// Reads the calls; none if the line is not valid.
 pub fn decode_calls(json: &str) -> Calls {
     serde_json::from_str(json).unwrap_or_default()

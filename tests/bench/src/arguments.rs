@@ -87,8 +87,11 @@ pub(super) struct MemoryArgs {
 #[derive(Debug, Args)]
 pub(super) struct RecallArgs {
     /// The set
-    #[arg(value_name = "DATA.json")]
-    pub(super) data: PathBuf,
+    #[arg(value_name = "DATA.json", required_unless_present = "generated", conflicts_with = "generated")]
+    pub(super) data: Option<PathBuf>,
+    /// A generated set instead of DATA: 200 sessions and 400 questions, the same for the same seed; 1 if none is given
+    #[arg(long, value_name = "SEED", num_args = 0..=1, default_missing_value = "1")]
+    pub(super) generated: Option<u64>,
     /// Sessions to ask for
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(super) limit: u32,
@@ -207,6 +210,9 @@ pub(super) struct Shape {
     /// Another seed gives other sessions
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(super) seed: u64,
+    /// Nearly all prose: long prompts and answers, few tool results, no subagents
+    #[arg(long)]
+    pub(super) dense: bool,
 }
 
 #[derive(Debug, Args)]
@@ -221,7 +227,7 @@ pub(super) struct PagesArgs {
 #[derive(Debug, Args)]
 pub(super) struct MeasureArgs {
     /// An existing corpus, of which a copy is used; by default one is written
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["sessions", "megabytes"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["sessions", "megabytes", "dense"])]
     pub(super) corpus: Option<PathBuf>,
     #[command(flatten)]
     pub(super) shape: Shape,

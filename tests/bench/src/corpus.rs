@@ -35,6 +35,9 @@ pub struct Options {
     pub bytes: u64,
     /// Another seed gives other sessions.
     pub seed: u64,
+    /// True if nearly all of it is to be prose: prompts and answers of several paragraphs, few tool results, no
+    /// subagents.
+    pub dense: bool,
 }
 
 /// Description of a corpus: the content of `corpus.json`.
@@ -154,7 +157,9 @@ mod tests {
     use super::*;
     use sha2::{Digest, Sha256};
 
-    const SMALL: Options = Options { sessions: 24, bytes: 3_000_000, seed: 11 };
+    const SMALL: Options = Options { sessions: 24, bytes: 3_000_000, seed: 11, dense: false };
+
+    const DENSE: Options = Options { dense: true, ..SMALL };
 
     fn files(below: &Path) -> Vec<PathBuf> {
         let mut found = Vec::new();
@@ -188,6 +193,7 @@ mod tests {
         let first = hash_of("first", SMALL);
         assert_eq!(first, hash_of("again", SMALL));
         assert_ne!(first, hash_of("other", Options { seed: 12, ..SMALL }));
+        assert_eq!(hash_of("dense", DENSE), hash_of("dense again", DENSE));
         assert!(matches!(Corpus::write(SMALL, &folder.path().join("first")), Err(Error::Occupied(_))));
     }
 
@@ -215,6 +221,17 @@ mod tests {
         assert!((45..=85).contains(&results), "{results} %");
         assert!(share("assistant text") + share("user text") <= 8);
         assert!(folder.path().join(&corpus.largest).is_file());
+    }
+
+    #[test]
+    fn a_dense_corpus_is_prose() {
+        let folder = tempfile::tempdir().unwrap();
+        let corpus = Corpus::write(DENSE, folder.path()).unwrap();
+        assert_eq!(corpus.transcripts, u64::from(DENSE.sessions));
+        assert!(corpus.bytes.abs_diff(DENSE.bytes) < DENSE.bytes / 5, "{}", corpus.bytes);
+        let share = |what: &str| 100 * corpus.bytes_of.get(what).copied().unwrap_or(0) / corpus.bytes;
+        assert!(share("assistant text") + share("user text") >= 70, "{corpus:?}");
+        assert!(share("tool results") <= 5, "{corpus:?}");
     }
 
     #[test]

@@ -87,7 +87,8 @@ pub fn measure(options: Options, progress: &dyn Fn(&str)) -> Result<Enriching, E
     progress("writing sessions");
     let claude = workspace.path().join("claude");
     let bytes = u64::from(options.sessions) * SESSION_BYTES;
-    let corpus = Corpus::write(CorpusOptions { sessions: options.sessions, bytes, seed: options.seed }, &claude)?;
+    let corpus =
+        Corpus::write(CorpusOptions { sessions: options.sessions, bytes, seed: options.seed, dense: false }, &claude)?;
     progress("indexing them");
     let mut daemon = TestDaemon::start(&claude)?;
     daemon.index_all("anything", corpus.transcripts)?;

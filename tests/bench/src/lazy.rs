@@ -41,7 +41,7 @@ pub(super) fn measure(workspace: &Workspace, files: u32, seed: u64) -> Result<La
     let claude = workspace.path().join("many");
     // One transcript in five is a subagent's.
     let sessions = (files / 5 * 4).max(1);
-    let options = CorpusOptions { sessions, bytes: u64::from(files) * SMALL_BYTES, seed };
+    let options = CorpusOptions { sessions, bytes: u64::from(files) * SMALL_BYTES, seed, dense: false };
     let corpus = Corpus::write(options, &claude)?;
     let mut daemon = TestDaemon::start(&claude)?;
     daemon.index_all(&corpus.rare_word, corpus.transcripts)?;

@@ -70,7 +70,7 @@ pub use readers::{IdleOver, Roots, RootsOptions, roots};
 pub use readers::{Options as ReadersOptions, ReaderSpeed, Readers, Timing, measure as readers};
 pub use recall::{
     Endpoint as RecallEndpoint, Figures, Level as RecallLevel, Options as RecallOptions, Ranking, Recall,
-    RecallWithVectors, measure as recall,
+    RecallWithVectors, SetSource, measure as recall,
 };
 pub use report::Report;
 pub use sample::Spread;

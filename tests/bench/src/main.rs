@@ -12,7 +12,7 @@ use baton::print;
 use baton::print::{Output, Style};
 use baton_bench::{
     self as bench, AnswersOptions, Corpus, CorpusOptions, CrashOptions, Error, HookOptions, Part, ReadOptions,
-    RecallEndpoint, RecallOptions, ScaleOptions, Table,
+    RecallEndpoint, RecallOptions, ScaleOptions, SetSource, Table,
 };
 use clap::{Parser, Subcommand};
 use serde::Serialize;
@@ -254,7 +254,11 @@ fn recall(args: &RecallArgs) -> Result<ExitCode, Error> {
         }
         _ => args.vectors.then_some(RecallEndpoint::Own),
     };
-    let options = RecallOptions { data: args.data.clone(), limit: args.limit, turns: args.turns, vectors };
+    let set = match (&args.data, args.generated) {
+        (Some(path), _) => SetSource::File(path.clone()),
+        (None, seed) => SetSource::Generated(seed.unwrap_or(1)),
+    };
+    let options = RecallOptions { set, limit: args.limit, turns: args.turns, vectors };
     let recall = bench::recall(&options, &report_progress)?;
     print_results(&recall, &recall.tables(), args.json)
 }
@@ -291,7 +295,8 @@ fn crash(args: &CrashArgs) -> Result<ExitCode, Error> {
 
 impl Shape {
     fn options(&self) -> CorpusOptions {
-        CorpusOptions { sessions: self.sessions, bytes: self.megabytes * 1_000_000, seed: self.seed }
+        let bytes = self.megabytes * 1_000_000;
+        CorpusOptions { sessions: self.sessions, bytes, seed: self.seed, dense: self.dense }
     }
 }
 

@@ -122,7 +122,7 @@ pub(super) fn measure(options: &Options, progress: &impl Fn(&str)) -> Result<Rea
         true => {
             progress("writing a corpus");
             let claude = workspace.path().join("claude");
-            Corpus::write(CorpusOptions { sessions: SESSIONS, bytes: options.bytes, seed: 1 }, &claude)?;
+            Corpus::write(CorpusOptions { sessions: SESSIONS, bytes: options.bytes, seed: 1, dense: false }, &claude)?;
             transcripts(&[claude])?
         }
         false => transcripts(&options.files)?,

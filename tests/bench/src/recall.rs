@@ -1,6 +1,7 @@
 //! Whether the right sessions are found: sessions and questions of a set, through the whole pipeline.
 
 mod figures;
+mod generated_set;
 mod set;
 mod set_transcripts;
 mod with_vectors;
@@ -24,14 +25,23 @@ pub use with_vectors::{Endpoint, RecallWithVectors};
 /// How questions are asked.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The file with the set.
-    pub data: PathBuf,
+    /// Where the set comes from.
+    pub set: SetSource,
     /// Sessions in an answer.
     pub limit: u32,
     /// Turns of each session in an answer.
     pub turns: u32,
     /// The endpoint whose vectors are used to repeat all questions; `None` for no vectors.
     pub vectors: Option<Endpoint>,
+}
+
+/// Where a set comes from.
+#[derive(Clone, Debug)]
+pub enum SetSource {
+    /// A file.
+    File(PathBuf),
+    /// It is generated from this seed.
+    Generated(u64),
 }
 
 /// How well a set's questions are answered.
@@ -89,7 +99,10 @@ pub struct Ranking {
 /// Measures a set. Calls `progress` with each step.
 pub fn measure(options: &Options, progress: &dyn Fn(&str)) -> Result<Recall, Error> {
     progress("reading the set");
-    let set = Set::read(&options.data)?;
+    let set = match &options.set {
+        SetSource::File(path) => Set::read(path)?,
+        SetSource::Generated(seed) => Set::generated(*seed),
+    };
     let workspace = Workspace::new()?;
     let claude = workspace.path().join("claude");
     progress("writing its sessions as transcripts");

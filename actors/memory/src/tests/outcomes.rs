@@ -65,7 +65,11 @@ fn sessions_are_found_by_what_they_tried() {
     assert_eq!((session_ids(&one).as_str(), one.more), ("a", 1), "the rest is counted");
     let witness = &one.found[0];
     assert_eq!((witness.project.as_deref(), witness.title.as_str()), (Some("/srv/shop"), "title of a"));
-    assert_eq!(witness.outcomes, four()[0].outcomes);
+    let whole = &four()[0].outcomes;
+    assert_eq!(&witness.outcomes, whole);
+    let commands = memory.witnesses(Selector::Commands, None, 1);
+    let without = Outcomes { files: Vec::new(), troubles: Vec::new(), ..whole.clone() };
+    assert_eq!((session_ids(&commands).as_str(), &commands.found[0].outcomes), ("a", &without));
     assert_eq!(memory.searcher.counts(), (4, 4), "outcomes are not counted as turns");
 }
 

@@ -31,10 +31,10 @@ pub(crate) async fn patterns(
     let limit = entries(asked.limit, ENTRIES);
     let judge = move |source: &super::outcome_query::OutcomeSource| {
         let mut project = source.project.as_deref().or(source.own.as_deref());
-        let mut found = source.read(Selector::All, project, asked.agent, SESSIONS)?;
+        let mut found = source.read(Selector::Commands, project, asked.agent, SESSIONS)?;
         if found.witnesses.is_empty() && source.project.is_none() {
             project = None;
-            found = source.read(Selector::All, None, asked.agent, SESSIONS)?;
+            found = source.read(Selector::Commands, None, asked.agent, SESSIONS)?;
         }
         let patterns = outcomes::patterns(&found.witnesses, project, limit, format);
         let pairs = if asked.pairs { outcomes::pairs(&found.witnesses, limit) } else { Vec::new() };

@@ -67,7 +67,7 @@ impl FreshMemory<'_> {
         };
         let is_asked = |id: &&SessionId| table.get(id).is_none_or(|row| is_meant(&row.state));
         self.coverage.indexer.owed().iter().filter(is_asked).for_each(|id| step.note_pending(id));
-        let failed = table.iter().filter(|(_, row)| row.state.phase == Phase::Failed && is_meant(&row.state));
+        let failed = table.unsettled().filter(|(_, row)| row.state.phase == Phase::Failed && is_meant(&row.state));
         let freshness = answer::Freshness {
             indexed_now: step.indexed,
             pending: step.pending + u64::from(but_large < step.position.max(tail)),

@@ -67,7 +67,7 @@ pub(crate) fn find_all(
         // Of several files of one session the first is read; the others are seen again afterwards.
         wanted.entry(entry.id.clone()).or_insert(entry);
     }
-    for (id, row) in table.iter() {
+    for (id, row) in table.unsettled() {
         let state = &row.state;
         if is_owed(state, now) && settings.reads(state) && !wanted.contains_key(id) {
             let bytes = state.read.offset.saturating_sub(indexed_to(state));

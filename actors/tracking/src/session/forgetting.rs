@@ -79,7 +79,7 @@ impl State {
         };
         let source = Source { agent: transcript.agent, subagent: state.is_subagent() };
         let start = Start::beginning(source, transcript.path.clone());
-        let (id, room) = (self.id.clone(), self.options.throttle.wait_to_read(self.urgency).await);
+        let (id, room) = (self.id.clone(), self.wait_to_read().await);
         let looking = baton_base::task::spawn_blocking(move || {
             let _room = room;
             let mut records = Marks::default();

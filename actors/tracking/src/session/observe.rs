@@ -173,7 +173,7 @@ impl State {
             let generation = state.generation;
             let (has_place, has_parent) = (state.place.is_some(), state.parent().is_some());
             let (table, clones) = (self.options.table.clone(), self.options.clones.clone());
-            let room = self.options.throttle.wait_to_read(self.urgency).await;
+            let room = self.wait_to_read().await;
             let reading = baton_base::task::spawn_blocking(move || {
                 let pass = transcript_reader::observe(&start);
                 let seen = match &pass {

@@ -154,7 +154,7 @@ impl State {
             }
             (None, None) => return KnownPlace::Somewhere(None),
         };
-        let room = self.options.throttle.wait_to_read(self.urgency).await;
+        let room = self.wait_to_read().await;
         let peeked = baton_base::task::spawn_blocking(move || {
             let _room = room;
             match transcript_reader::peek(source, &path) {

@@ -1,7 +1,7 @@
 //! When each session is due. Kept incrementally: the table changes many times a second during a backfill, and few of
 //! hundreds of thousands of sessions have changed since the last look.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use baton_conversation::record::{Position, SessionId, Timestamp};
@@ -14,6 +14,8 @@ use baton_config::settings::Settings;
 #[derive(Default)]
 pub(super) struct Due {
     at: BTreeMap<SessionId, Timestamp>,
+    /// The same by time.
+    by_time: BTreeSet<(Timestamp, SessionId)>,
     /// Table position and settings of the last look; absent before the first.
     as_of: Option<(Position, Arc<Settings>)>,
 }
@@ -30,20 +32,34 @@ impl Due {
         match known.and_then(|(as_of, _)| table.changed_since(*as_of)) {
             Some(changed) => changed.into_iter().for_each(|id| self.note(table, settings, id)),
             None => {
-                self.at.clear();
+                (self.at, self.by_time) = Default::default();
                 table.iter().for_each(|(id, _)| self.note(table, settings, id));
             }
         }
         self.as_of = Some((table.position(), settings.clone()));
-        let due = self.at.iter().filter(|(_, at)| **at <= now).map(|(id, at)| (id.clone(), *at)).collect();
-        (due, self.at.values().filter(|at| **at > now).min().copied())
+        let mut times = self.by_time.iter();
+        let mut next = None;
+        let due = times.by_ref().take_while(|(at, _)| {
+            next = Some(*at).filter(|at| *at > now);
+            next.is_none()
+        });
+        let mut due: Vec<_> = due.map(|(at, id)| (id.clone(), *at)).collect();
+        due.sort_unstable();
+        (due, next)
     }
 
     fn note(&mut self, table: &SessionTable, settings: &Settings, id: &SessionId) {
         let state = table.get(id).map(|row| &row.state);
-        match state.and_then(|state| wake_at(state, &settings.policy_for(state))) {
-            Some(at) => drop(self.at.insert(id.clone(), at)),
-            None => drop(self.at.remove(id)),
+        let at = state.and_then(|state| wake_at(state, &settings.policy_for(state)));
+        let before = match at {
+            Some(at) => self.at.insert(id.clone(), at),
+            None => self.at.remove(id),
+        };
+        if before != at {
+            if let Some(before) = before {
+                self.by_time.remove(&(before, id.clone()));
+            }
+            self.by_time.extend(at.map(|at| (at, id.clone())));
         }
     }
 }

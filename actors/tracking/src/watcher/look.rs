@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::State;
+use ractor::ActorRef;
+
 use super::changes::ChangedPaths;
 use super::scan::{self, Stamps};
+use super::{Msg, State};
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
 use baton_base::transcript_root::Root;
@@ -72,6 +74,30 @@ impl Look {
 }
 
 impl State {
+    /// Looks at everything that may have changed, and then answers all that wait for it.
+    pub(super) async fn refresh(&mut self, myself: &ActorRef<Msg>) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let seen = self.options.roots.look().await;
+        if self.is_covered(&seen)
+            && self.changes.barrier().await
+            && let Some(taken) = self.changes.take()
+            && let Some(changed) = self.look_at(taken).await
+        {
+            let mut is_cut = false;
+            for (most, reply) in waiting {
+                let unread = self.unread(most);
+                is_cut |= unread.beyond > 0;
+                let _ = reply.send(unread);
+            }
+            if is_cut {
+                // The callers get only the newest.
+                self.options.backlog.add(changed);
+            }
+            return;
+        }
+        self.walk(myself, seen, |walk| walk.waiting.extend(waiting)).await;
+    }
+
     /// Looks at the announced paths, at files whose changes are not announced, and at folders with a new modification
     /// time. Returns what is unread, or `None` if that is unknown and a full scan is needed.
     pub(super) async fn look_at(&mut self, taken: ChangedPaths) -> Option<Vec<FileSeen>> {

@@ -185,17 +185,33 @@ impl Intent {
     pub fn tally(&self, text: &str, known: &mut BTreeMap<String, Vec<(usize, f32)>>) -> Tally {
         let of_subject = self.about.len();
         let mut tally = Tally { times: vec![0.0; of_subject], best: vec![0.0; of_subject], words: 0 };
-        for word in words(text).into_iter().chain(name_parts(text)) {
+        let forms =
+            self.about.iter().flat_map(|term| std::iter::once(term.word.as_str()).chain(term.synonyms.iter().copied()));
+        // Words that are alike begin alike, so most words of a text need no closer look.
+        let initials: Vec<char> = forms.filter_map(|form| form.chars().next()).collect();
+        let mut count = |word: &str| {
             tally.words += 1;
-            let counts = known.entry(word).or_insert_with_key(|word| {
-                let likeness = self.about.iter().map(|term| term.likeness(word)).enumerate();
-                likeness.filter(|(_, likeness)| *likeness > 0.0).collect()
-            });
-            for (at, likeness) in counts {
-                tally.times[*at] += *likeness;
-                tally.best[*at] = tally.best[*at].max(*likeness);
+            if !word.chars().next().is_some_and(|initial| initials.contains(&initial)) {
+                return;
             }
-        }
+            let mut add = |counts: &[(usize, f32)]| {
+                for (at, likeness) in counts {
+                    tally.times[*at] += *likeness;
+                    tally.best[*at] = tally.best[*at].max(*likeness);
+                }
+            };
+            match known.get(word) {
+                Some(counts) => add(counts),
+                None => {
+                    let likeness = self.about.iter().map(|term| term.likeness(word)).enumerate();
+                    let counts: Vec<_> = likeness.filter(|(_, likeness)| *likeness > 0.0).collect();
+                    add(&counts);
+                    known.insert(word.to_owned(), counts);
+                }
+            }
+        };
+        each_word(text, &mut count);
+        name_parts(text).iter().for_each(|part| count(part));
         tally
     }
 }
@@ -350,7 +366,21 @@ fn take_kinds(phrasing: &mut Phrasing, has_span: bool) -> Vec<Kind> {
 /// Returns the runs of letters and digits in lower case; for scripts without spaces, each pair of neighbours.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
+    each_word(text, &mut |word| words.push(word.to_owned()));
+    words
+}
+
+/// Passes each word to `take`.
+fn each_word(text: &str, take: &mut impl FnMut(&str)) {
+    let mut lowered = String::new();
     for part in text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {
+        if part.is_ascii() {
+            lowered.clear();
+            lowered.push_str(part);
+            lowered.make_ascii_lowercase();
+            take(&lowered);
+            continue;
+        }
         let mut rest = part;
         while let Some(first) = rest.chars().next() {
             let wide = is_wide(first);
@@ -359,12 +389,11 @@ pub(super) fn words(text: &str) -> Vec<String> {
             rest = after;
             let chars: Vec<char> = run.chars().collect();
             match wide && chars.len() > 2 {
-                true => words.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>())),
-                false => words.push(run.to_lowercase()),
+                true => chars.windows(2).for_each(|pair| take(&pair.iter().collect::<String>())),
+                false => take(&run.to_lowercase()),
             }
         }
     }
-    words
 }
 
 /// Returns the parts of names that are written with capitals inside, in lower case: `crane`, `id`, `ref` of `craneIdRef`.

@@ -64,6 +64,24 @@ fn sessions_that_owe_an_enrichment_are_found_without_the_others() {
     assert_eq!(found(&restored), ["c"], "as a checkpoint keeps it");
 }
 
+#[test]
+fn sessions_with_something_to_index_are_found_without_the_others() {
+    let mut table = SessionTable::default();
+    let found =
+        |table: &SessionTable| -> Vec<String> { table.unsettled().map(|(id, _)| id.as_str().to_owned()).collect() };
+    for (position, name) in (1..).zip(["a", "b", "c"]) {
+        table.apply(Position(position), &id(name), SequenceNumber(1), &discovered(0));
+    }
+    assert_eq!(found(&table), ["a", "b", "c"]);
+    table.apply(Position(4), &id("a"), SequenceNumber(2), &indexed(1, 1, 10));
+    table.apply(Position(5), &id("b"), SequenceNumber(2), &Event::WentIdle);
+    table.apply(Position(6), &id("c"), SequenceNumber(2), &Event::Forgotten);
+    assert_eq!(found(&table), ["b"]);
+    let mut restored = SessionTable::default();
+    table.iter().for_each(|(id, row)| restored.restore(id.clone(), Row::clone(row)));
+    assert_eq!(found(&restored), ["b"], "as a checkpoint keeps it");
+}
+
 fn indexed(hash: u8, filter_version: u32, to: u64) -> Event {
     let hash = ContentHash([hash; 32]);
     Event::Indexed {

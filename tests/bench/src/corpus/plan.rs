@@ -62,6 +62,8 @@ pub(super) struct Plan {
     pub(super) bytes: usize,
     /// True if it contains the rare word.
     pub(super) says_rare: bool,
+    /// True if nearly all of it is prose.
+    pub(super) dense: bool,
 }
 
 impl Plan {
@@ -91,7 +93,7 @@ pub(super) fn all_plans(options: Options) -> Vec<Plan> {
     for place in (1..sizes.len()).rev() {
         sizes.swap(place, random.below(place + 1));
     }
-    let with_subagent = |session: usize| session as u32 % PER_SUBAGENT == 1;
+    let with_subagent = |session: usize| !options.dense && session as u32 % PER_SUBAGENT == 1;
     // A subagent's transcript has a fifth of its session's size.
     let raw: usize = sizes.iter().enumerate().map(|(n, size)| size + if with_subagent(n) { size / 5 } else { 0 }).sum();
     let scaled = |size: usize| (size as u128 * u128::from(options.bytes) / raw.max(1) as u128) as usize;
@@ -112,6 +114,7 @@ pub(super) fn all_plans(options: Options) -> Vec<Plan> {
             started_ms,
             bytes: scaled(size),
             says_rare: session as u32 % PER_RARE == options.sessions.min(PER_RARE) / 3,
+            dense: options.dense,
         };
         let subagent = with_subagent(session).then(|| {
             let mut agent = String::new();
@@ -149,6 +152,7 @@ pub(super) fn live(seed: u64, now_ms: i64) -> Plan {
         started_ms: now_ms,
         bytes: 2_000_000,
         says_rare: false,
+        dense: false,
     }
 }
 
@@ -177,7 +181,7 @@ mod tests {
 
     #[test]
     fn plans_add_up_and_agree() {
-        let options = Options { sessions: 600, bytes: 90_000_000, seed: 5 };
+        let options = Options { sessions: 600, bytes: 90_000_000, seed: 5, dense: false };
         let plans = all_plans(options);
         let all: usize = plans.iter().map(|plan| plan.bytes).sum();
         assert!((80_000_000..=90_000_000).contains(&all), "{all}");

@@ -42,25 +42,27 @@ impl Session<'_, '_> {
     fn turn(&mut self, turn: usize, title: &str) {
         let (project, random) = (self.speaker.project, &mut self.out.random);
         let mut prompt = String::new();
-        let length = random.skewed(30, 3000);
+        let dense = self.plan.dense;
+        let length = random.skewed(if dense { 200 } else { 30 }, 3000);
         self.speaker.sentences(random, length, &mut prompt);
         if turn == 0 && self.plan.says_rare {
             let _ = write!(prompt, " The release is called {RARE}.");
         }
         let files: Vec<String> = (0..random.between(0, 6)).map(|_| project.file(random).path.clone()).collect();
         if self.plan.version.is_new {
-            if random.percent(60) {
+            if !dense && random.percent(60) {
                 let reminder = self.sentences(900);
                 self.out.attachment("task_reminder", &reminder);
             }
-        } else {
+        } else if !dense {
             self.out.snapshot(&files);
         }
         self.out.prompt(&prompt);
         for agent in self.plan.spawns.iter().filter(|_| turn == 0) {
             self.subagent(agent);
         }
-        let steps = self.out.random.skewed(2, 60);
+        let random = &mut self.out.random;
+        let steps = if dense { usize::from(random.percent(4)) } else { random.skewed(2, 60) };
         for _ in 0..steps {
             if self.out.text.len() >= self.plan.bytes {
                 break;
@@ -75,10 +77,12 @@ impl Session<'_, '_> {
             self.speaker.decision(random, &mut reply);
             reply.push_str("\\n\\n");
         }
-        let length = random.skewed(120, 2600);
+        let length = if dense { random.between(1500, 8000) } else { random.skewed(120, 2600) };
         self.speaker.sentences(random, length, &mut reply);
         self.out.say(&reply);
-        self.out.end_turn(title, &prompt);
+        if !dense {
+            self.out.end_turn(title, &prompt);
+        }
         // People read, think and have lunch.
         self.wait(8000, 3_000_000);
     }

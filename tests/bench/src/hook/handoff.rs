@@ -23,7 +23,7 @@ pub(super) fn measure(
 ) -> Result<Handoff, Error> {
     let claude = workspace.path().join("handed");
     let bytes = u64::from(sessions) * SMALL_BYTES;
-    let corpus = Corpus::write(CorpusOptions { sessions, bytes, seed: 1 }, &claude)?;
+    let corpus = Corpus::write(CorpusOptions { sessions, bytes, seed: 1, dense: false }, &claude)?;
     let mut daemon = TestDaemon::start(&claude)?;
     daemon.index_all(&corpus.rare_word, corpus.transcripts)?;
     progress("starting sessions that are told of another");

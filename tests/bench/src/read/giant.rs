@@ -15,7 +15,7 @@ use super::transcripts;
 /// Size of the transcript, in bytes.
 const BYTES: u64 = 1_000_000_000;
 /// It is put together from corpora of this size.
-const PART: CorpusOptions = CorpusOptions { sessions: 60, bytes: 50_000_000, seed: 0 };
+const PART: CorpusOptions = CorpusOptions { sessions: 60, bytes: 50_000_000, seed: 0, dense: false };
 /// The session's id.
 const ID: &str = "6d1a7c52-90be-4f3d-8e21-5b7f0c9a4d13";
 

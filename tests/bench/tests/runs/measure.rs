@@ -148,6 +148,21 @@ fn what_is_asked_for_is_found() {
     assert_eq!(recall["rankings"].as_array().unwrap().len(), 40);
     assert_eq!(recall["session_level"]["categories"]["why"]["questions"], 7);
 
+    // The generated set is hard enough that a worse ranking shows.
+    let recall = world.run_ok(&["recall", "--generated", "--json"]).json();
+    let figure = |level: &str, name: &str| recall[level]["total"][name].as_f64().unwrap();
+    for (level, name, floor) in [
+        ("session_level", "hit_at_1", 79.0),
+        ("session_level", "hit_at_5", 94.0),
+        ("session_level", "mrr", 85.5),
+        ("turn_level", "hit_at_1", 77.5),
+        ("turn_level", "mrr", 81.0),
+    ] {
+        assert!(figure(level, name) >= floor, "{level} {name}: {} is below {floor}", figure(level, name));
+    }
+    assert!(figure("session_level", "hit_at_1") < 90.0, "too easy: {recall}");
+    assert_eq!(recall["rankings"].as_array().unwrap().len(), 400);
+
     let bad = world.path("bad.json");
     std::fs::write(&bad, r#"{"sessions":[],"questions":[{"id":1,"text":"x","expected_sessions":["s"]}]}"#).unwrap();
     let refused = world.run(&["recall", bad.to_str().unwrap()]);
