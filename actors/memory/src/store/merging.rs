@@ -15,8 +15,8 @@ use tantivy::{FutureResult, SegmentMeta};
 
 use super::{Error, Store};
 use crate::limits::{
-    IDLE_SEGMENTS, MERGE_DELETED_DOCS, MERGE_DELETED_RATIO, MERGE_MAX_DOCS, MERGE_SEGMENTS, MERGE_SMALL_DOCS,
-    MOST_SEGMENTS,
+    IDLE_SEGMENTS, MERGE_DELETED_DOCS, MERGE_DELETED_RATIO, MERGE_LARGER, MERGE_MAX_DOCS, MERGE_SEGMENTS,
+    MERGE_SMALL_DOCS, MOST_SEGMENTS,
 };
 
 /// The policy of a memory in use.
@@ -116,8 +116,8 @@ impl Store {
 }
 
 /// The segments to merge into one if more than `most` are of a size that is merged at all; otherwise none. They are the
-/// smallest, at least `fewest`, and each larger one that those before it outweigh: so a document is rewritten only
-/// together with as many others, a number of times that grows with the logarithm of all.
+/// smallest, at least `fewest`, and each larger one up to [`MERGE_LARGER`] times the size of all before it: so a large
+/// segment is rewritten only once much was added.
 pub(super) fn to_merge(segments: &[SegmentMeta], most: usize, fewest: usize) -> Vec<SegmentId> {
     let mut sizes: Vec<(usize, SegmentId)> = segments
         .iter()
@@ -131,9 +131,84 @@ pub(super) fn to_merge(segments: &[SegmentMeta], most: usize, fewest: usize) -> 
     let needed = fewest.max(sizes.len() + 1 - most);
     let mut docs = 0;
     let merged = sizes.iter().enumerate().take_while(|(index, (size, _))| {
-        let joins = *index < needed || *size <= docs.max(MERGE_SMALL_DOCS);
+        let joins = *index < needed || *size <= (docs * MERGE_LARGER).max(MERGE_SMALL_DOCS);
         docs += size;
         joins
     });
     merged.map(|(_, (_, id))| *id).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tantivy::schema::Schema;
+
+    use super::*;
+
+    /// Segments to which merges are applied at once.
+    struct Segments {
+        index: Index,
+        all: Vec<SegmentMeta>,
+        rewritten: u32,
+    }
+
+    impl Segments {
+        fn new() -> Self {
+            Self { index: Index::create_in_ram(Schema::builder().build()), all: Vec::new(), rewritten: 0 }
+        }
+
+        fn add(&mut self, docs: u32) {
+            self.all.push(self.index.new_segment_meta(SegmentId::generate_random(), docs));
+        }
+
+        fn merge(&mut self, group: &[SegmentId]) {
+            let (merged, left): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.all).into_iter().partition(|segment| group.contains(&segment.id()));
+            self.all = left;
+            let docs = merged.iter().map(SegmentMeta::num_docs).sum();
+            self.rewritten += docs;
+            self.add(docs);
+        }
+    }
+
+    #[test]
+    fn appends_are_rewritten_a_few_times_each_and_few_segments_are_left() {
+        let policy = InUse { is_filling: Arc::default() };
+        // Idle after so many appends.
+        for idle_after in [1, 7, u32::MAX] {
+            let mut segments = Segments::new();
+            segments.add(100_000);
+            for number in 1..=3_000 {
+                segments.add(20);
+                while let Some(MergeCandidate(group)) = policy.compute_merge_candidates(&segments.all).pop() {
+                    segments.merge(&group);
+                }
+                assert!(segments.all.len() <= MOST_SEGMENTS);
+                if number % idle_after == 0 {
+                    segments.merge(&to_merge(&segments.all, IDLE_SEGMENTS, 2));
+                    segments.all.retain(|segment| segment.num_docs() > 0);
+                    assert!(segments.all.len() <= IDLE_SEGMENTS);
+                }
+            }
+            let times = f64::from(segments.rewritten) / (3_000.0 * 20.0);
+            assert!(times < 20.0, "each document was rewritten {times} times");
+        }
+    }
+
+    #[test]
+    fn a_backfill_is_merged_once_at_its_end() {
+        let policy = InUse { is_filling: Arc::new(AtomicBool::new(true)) };
+        let mut segments = Segments::new();
+        for docs in [20_000, 25_000, 18_000, 22_000, 21_000, 3_000, 24_000, 19_000, 20_500] {
+            segments.add(docs);
+            assert!(policy.compute_merge_candidates(&segments.all).is_empty());
+        }
+        policy.is_filling.store(false, Ordering::Relaxed);
+        let group = policy.compute_merge_candidates(&segments.all).pop().unwrap().0;
+        segments.merge(&group);
+        assert_eq!(segments.all.len(), 1);
+        segments.add(MERGE_MAX_DOCS as u32 + 1);
+        (0..MOST_SEGMENTS).for_each(|_| segments.add(2_000));
+        let group = policy.compute_merge_candidates(&segments.all).pop().unwrap().0;
+        assert_eq!(group.len(), MOST_SEGMENTS, "those of one size, and neither of the large ones");
+    }
 }

@@ -92,7 +92,7 @@ impl Store {
 
     /// Segments with a document, deleted or not, of a session in `gone`; and segments with deletions that have a
     /// document of a session in `changed`.
-    fn touched(&self, gone: &[SessionId], changed: &[SessionId]) -> Result<Vec<SegmentId>, Error> {
+    pub(super) fn touched(&self, gone: &[SessionId], changed: &[SessionId]) -> Result<Vec<SegmentId>, Error> {
         let snapshot = self.snapshot();
         let mut touched = Vec::new();
         for reader in snapshot.searcher.segment_readers() {
