@@ -294,6 +294,7 @@ impl System {
             remains,
             roots: roots.clone(),
         };
+        let backlog = progress.subscribe();
         let memory = indexer::Options {
             journal: journal.clone(),
             table: table.clone(),
@@ -303,6 +304,7 @@ impl System {
             vectors: Some(embedder.vectors()),
             jobs_at_once: processors,
             throttle: throttle.clone(),
+            is_backfill: Arc::new(move || backlog.borrow().pending() > limits::LAZY_SESSIONS as u64),
         };
         let watching = watcher::Options {
             roots,

@@ -237,8 +237,12 @@ pub const NOTE_CHARS: usize = 500;
 /// Events that the memory applies before it looks for waiting queries.
 pub const MEMORY_STEP: usize = 32;
 
-/// How long the memory collects changes before it commits them unasked: a commit costs about 8 ms.
+/// How long the memory collects changes before it commits them unasked.
 pub const MEMORY_COMMIT: Duration = Duration::from_secs(1);
+
+/// The same during a backfill, in which queries that wait for the memory are answered every [`MEMORY_COMMIT`]: each
+/// commit ends a segment, and the fewer there are, the less is merged in the end.
+pub const BACKFILL_COMMIT: Duration = Duration::from_secs(5);
 
 /// Bytes of finished jobs' conversations that are held for the search index; others are read back from disk.
 pub const FRESH_BYTES: usize = 16 * 1024 * 1024;

@@ -14,16 +14,28 @@ pub(super) const SESSION_WORDS_BYTES: usize = 8 * 1024 * 1024;
 pub(super) const QUEUED_BYTES: usize = 8 * 1024 * 1024;
 /// How long the writer may accept nothing before it counts as dead: longer than any pause of a disk.
 pub(super) const QUEUE_STALL: Duration = Duration::from_secs(30);
-/// Segments of about the same size that trigger a merge. Fewer cost more merging; more cost every query more look-ups.
-pub(super) const MERGE_SEGMENTS: usize = 6;
+/// Segments of a memory in use. More would cost every query more look-ups; fewer would cost each append more merging.
+pub(super) const MOST_SEGMENTS: usize = 8;
+/// Of these, the smallest that are merged together at least.
+pub(super) const MERGE_SEGMENTS: usize = 4;
+/// Segments of an idle memory.
+pub(super) const IDLE_SEGMENTS: usize = 4;
+/// Segments up to this size are merged whenever a smaller one is: rewriting them takes milliseconds.
+pub(super) const MERGE_SMALL_DOCS: usize = 200;
+/// How much larger than all that it is merged with a segment may be. With 1, an idle memory rewrites each document eight
+/// times as often, because its few segments fill slowly; with 8, one in use twice as often.
+pub(super) const MERGE_LARGER: usize = 4;
 /// Size in documents above which a segment is no longer merged by size, so that no merge takes longer than some
 /// seconds.
 pub(super) const MERGE_MAX_DOCS: usize = 500_000;
-/// Share of deleted documents at which a segment is rewritten.
-pub(super) const MERGE_DELETED_RATIO: f32 = 0.25;
+/// Share of deleted documents at which a segment is rewritten, …
+pub(super) const MERGE_DELETED_RATIO: f64 = 0.25;
+/// … if there are this many. The deleted documents of smaller segments are left until these are merged.
+pub(super) const MERGE_DELETED_DOCS: u32 = 2_000;
 /// Words whose stems the writer caches (about 50 bytes each): most of a person's vocabulary.
 pub(super) const STEM_CACHE_WORDS: usize = 16_384;
-/// Indexes up to this size are read completely on opening to verify their checksums.
+/// Indexes up to this size are read completely on each opening to verify their checksums; larger ones only if a power
+/// cut may have damaged them.
 pub(super) const CHECKED_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Bytes of a query text that are read: more than 400 words of any language.

@@ -10,24 +10,28 @@
 //!   those that an interrupted commit left behind.
 
 mod checkpoint;
+mod directory;
+mod durability;
+mod merging;
 mod purge;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 use std::{fs, io};
 
 use baton_conversation::record::SessionId;
 use tantivy::index::{Index, IndexSettings, SegmentComponent};
-use tantivy::indexer::{IndexWriter, IndexWriterOptions, LogMergePolicy, UserOperation};
-use tantivy::{IndexReader, ReloadPolicy, TantivyDocument, Term};
+use tantivy::indexer::{IndexWriter, IndexWriterOptions, UserOperation};
+use tantivy::{FutureResult, IndexReader, ReloadPolicy, SegmentMeta, TantivyDocument, Term};
 
 pub use self::checkpoint::Checkpoint;
+use self::directory::UnsyncedDirectory;
+use self::merging::InUse;
 use super::document::{self, Drafter};
-use super::limits::{
-    CHECKED_BYTES, MERGE_DELETED_RATIO, MERGE_MAX_DOCS, MERGE_SEGMENTS, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES,
-};
+use super::limits::{CHECKED_BYTES, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES};
 use super::queue::{Queue, Queued};
 use super::schema::{self, Fields};
 use super::searcher::Published;
@@ -55,6 +59,10 @@ pub struct Store {
     fields: Fields,
     reader: IndexReader,
     writer: Option<IndexWriter<Queued>>,
+    /// A merge that [`settle`](Self::settle) has started.
+    merge: Option<FutureResult<Option<SegmentMeta>>>,
+    /// True during a backfill; shared with the merge policy.
+    is_filling: Arc<AtomicBool>,
     queue: Queue,
     drafter: Drafter,
     published: Published,
@@ -101,8 +109,9 @@ impl Store {
     ///
     /// When the directory cannot be emptied or written.
     pub fn begin_anew(&mut self) -> Result<(), Error> {
+        self.merge = None;
         self.writer = None;
-        let created = Self::create(&self.dir)?;
+        let created = Self { is_filling: self.is_filling.clone(), ..Self::create(&self.dir)? };
         let published = Arc::clone(&self.published);
         *published.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = created.snapshot();
         *self = Self { published, ..created };
@@ -114,15 +123,17 @@ impl Store {
         delete_contents(dir)?;
         let (schema, _) = schema::build();
         let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
-        Index::builder().schema(schema).settings(settings).create_in_dir(dir)?;
-        Self::from_index(dir, Index::open_in_dir(dir)?, None)
+        durability::mark_opened(dir)?;
+        let index = Index::create(UnsyncedDirectory::open(dir)?, schema, settings)?;
+        Self::from_index(dir, index, None)
     }
 
     /// Opens the memory in `dir` if it is intact and of this version.
     fn reopen(dir: &Path, version: u32) -> Result<Self, Error> {
         // Before tantivy opens any of the files.
         let bytes = total_size(dir)?;
-        let index = Index::open_in_dir(dir)?;
+        let is_intact = durability::is_intact(dir);
+        let index = Index::open(UnsyncedDirectory::open(dir)?)?;
         if index.schema() != schema::build().0 {
             return Err(Error::Broken("its fields are of another version".to_owned()));
         }
@@ -130,14 +141,16 @@ impl Store {
             Some(payload) => Some(Checkpoint::decode(&payload, version)?),
             None => None,
         };
-        if bytes <= CHECKED_BYTES
-            && let Some(file) = index.validate_checksum()?.into_iter().next()
-        {
-            return Err(Error::Broken(format!("{} is damaged", file.display())));
+        if bytes <= CHECKED_BYTES || !is_intact {
+            durability::check(&index)?;
         }
+        durability::mark_opened(dir)?;
         let store = Self::from_index(dir, index, checkpoint)?;
         if checkpoint.is_none() && store.snapshot().searcher.num_docs() > 0 {
             return Err(Error::Broken("it has no checkpoint".to_owned()));
+        }
+        if !is_intact {
+            store.strays()?.iter().try_for_each(fs::remove_file)?;
         }
         Ok(store)
     }
@@ -154,6 +167,8 @@ impl Store {
             fields,
             reader,
             writer: None,
+            merge: None,
+            is_filling: Arc::default(),
             queue: Queue::default(),
             drafter: Drafter::default(),
             published: Arc::new(RwLock::new(Arc::new(snapshot))),
@@ -308,25 +323,6 @@ impl Store {
         self.publish()
     }
 
-    /// Waits for running merges, then frees the writer's memory and threads; the next `put` allocates them again. Does
-    /// nothing while something is uncommitted.
-    ///
-    /// # Errors
-    ///
-    /// When a merge failed or its result cannot be read; what is committed stays searchable.
-    pub fn idle(&mut self) -> Result<(), Error> {
-        if self.dirty {
-            return Ok(());
-        }
-        match self.writer.take() {
-            Some(writer) => {
-                writer.wait_merging_threads()?;
-                self.publish()
-            }
-            None => Ok(()),
-        }
-    }
-
     /// Head of a session as of the next commit.
     fn head(&self, session: &str) -> Result<Option<Head>, Error> {
         match self.pending.get(session) {
@@ -388,11 +384,7 @@ impl Store {
         let writer: IndexWriter<Queued> = self.index.writer_with_options(options)?;
         // From here on this thread holds the index's write lock.
         self.remove_unfinished_deletions()?;
-        let mut policy = LogMergePolicy::default();
-        policy.set_min_num_segments(MERGE_SEGMENTS);
-        policy.set_max_docs_before_merge(MERGE_MAX_DOCS);
-        policy.set_del_docs_ratio_before_merge(MERGE_DELETED_RATIO);
-        writer.set_merge_policy(Box::new(policy));
+        writer.set_merge_policy(Box::new(InUse { is_filling: self.is_filling.clone() }));
         // A merge treats the first number as committed and may leave out a deletion that has it (see Hazards), so
         // nothing is done with it.
         writer.run(std::iter::empty::<UserOperation<Queued>>())?;
@@ -425,6 +417,7 @@ impl Store {
     /// After an error the writer may have died with uncommitted documents, so everything uncommitted is dropped.
     fn keep_or_abandon(&mut self, result: Result<(), Error>) -> Result<(), Error> {
         if result.is_err() {
+            self.merge = None;
             self.writer = None;
             self.pending.clear();
             self.dirty = false;

@@ -74,6 +74,8 @@ pub struct Options {
     pub jobs_at_once: usize,
     /// Makes background work give way to questions.
     pub throttle: Throttle,
+    /// True while history is read for the first time.
+    pub is_backfill: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
 /// An index job of a session.

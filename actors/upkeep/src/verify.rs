@@ -357,6 +357,7 @@ fn index_options(
         vectors: None,
         jobs_at_once: 1,
         throttle: baton_base::throttle::Throttle::new(1),
+        is_backfill: Arc::new(|| false),
     }
 }
 

@@ -14,15 +14,15 @@ use tantivy::indexer::NoMergePolicy;
 use tantivy::schema::{OwnedValue, Value};
 use tantivy::{TantivyDocument, Term};
 
-use super::{Error, Store};
+use super::{Error, Store, durability};
 
 /// Files in the memory's directory that belong to no segment and contain no text.
-const OWN_FILES: [&str; 2] = ["meta.json", ".managed.json"];
+const OWN_FILES: [&str; 3] = ["meta.json", ".managed.json", durability::MARK];
 
 impl Store {
     /// Ensures that no file holds anything of the sessions in `gone`, whose removal must be committed, or replaced text
-    /// of the sessions in `changed`. Costs next to nothing if that is so already. Running searches continue on their
-    /// snapshot.
+    /// of the sessions in `changed`, not even after a power cut. Costs next to nothing if that is so already. Running
+    /// searches continue on their snapshot.
     ///
     /// # Errors
     ///
@@ -32,18 +32,23 @@ impl Store {
         if self.dirty {
             return Err(Error::Broken("cannot purge while something is uncommitted".to_owned()));
         }
+        self.rewrite(gone, changed)?;
+        Ok(durability::sync(&self.dir)?)
+    }
+
+    fn rewrite(&mut self, gone: &[SessionId], changed: &[SessionId]) -> Result<(), Error> {
         if self.touched(gone, changed)?.is_empty() && self.strays()?.is_empty() {
             return Ok(());
         }
         // Running merges could remove segments that we are about to merge.
-        self.idle()?;
+        self.release()?;
         let touched = self.touched(gone, changed)?;
         let writer = self.writer()?;
         writer.set_merge_policy(Box::new(NoMergePolicy));
         let merged = touched.iter().try_for_each(|segment| writer.merge(&[*segment]).wait().map(drop));
         let collected = writer.garbage_collect_files().wait();
         // Drops this writer, which has no work left; the next one has the usual merge policy.
-        self.idle()?;
+        self.release()?;
         merged?;
         collected?;
         match (self.touched(gone, changed)?.len(), self.strays()?) {
@@ -87,7 +92,7 @@ impl Store {
 
     /// Segments with a document, deleted or not, of a session in `gone`; and segments with deletions that have a
     /// document of a session in `changed`.
-    fn touched(&self, gone: &[SessionId], changed: &[SessionId]) -> Result<Vec<SegmentId>, Error> {
+    pub(super) fn touched(&self, gone: &[SessionId], changed: &[SessionId]) -> Result<Vec<SegmentId>, Error> {
         let snapshot = self.snapshot();
         let mut touched = Vec::new();
         for reader in snapshot.searcher.segment_readers() {
@@ -104,7 +109,7 @@ impl Store {
     }
 
     /// Files that belong to no segment of the newest commit.
-    fn strays(&self) -> Result<Vec<PathBuf>, Error> {
+    pub(super) fn strays(&self) -> Result<Vec<PathBuf>, Error> {
         let segments: BTreeSet<String> =
             self.index.searchable_segment_ids()?.iter().map(SegmentId::uuid_string).collect();
         let mut strays = Vec::new();

@@ -198,3 +198,6 @@ fn a_commit_that_ended_before_its_metadata_is_made_again() {
     store.idle().unwrap();
     assert_eq!(store.checkpoint().unwrap().position, Position(5));
 }
+
+#[cfg(unix)]
+mod power;

@@ -307,6 +307,7 @@ impl DaemonParts {
             vectors: None,
             jobs_at_once: 1,
             throttle: self.throttle.clone(),
+            is_backfill: Arc::new(|| false),
         };
         OpenHome { home: self.info.home.clone(), source, indexer: self.indexer.clone() }
     }

@@ -48,8 +48,12 @@ use port::{Command, Wait};
 pub(super) use port::{Port, close_now, follow};
 use purging::Purge;
 
-/// After this long without work the writer's memory is released.
+/// How long the indexer's start waits for the memory to be opened.
+const OPENING: Duration = Duration::from_secs(2);
+/// After this long without work segments are merged, and then the writer's memory is released.
 const IDLE: Duration = Duration::from_secs(10);
+/// Interval at which that merge is checked for its end.
+const SETTLING: Duration = Duration::from_millis(200);
 /// Delay before unreadable conversations are tried again …
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 /// … and how many of them at once.
@@ -71,6 +75,8 @@ pub(super) struct Projector<C> {
     /// Sessions that were removed because they are forgotten, and may still be in files.
     forgotten: BTreeSet<SessionId>,
     dirty_since: Option<Instant>,
+    /// When the last changes were committed.
+    committed_at: Option<Instant>,
     /// Since when the writer has been open without work.
     writer_since: Option<Instant>,
     /// The last entry of each session, so that an append rewrites only its end.
@@ -97,8 +103,9 @@ struct Put {
 }
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
-    /// Opens the memory and starts its thread, which retries if it cannot be opened. If the thread panics, the memory
-    /// is deleted, to be rebuilt from the log, and `broke` is called.
+    /// Starts the memory's thread, which opens the memory and retries if that fails. Waits for the first attempt, except
+    /// for a large memory that has to be checked. If the thread panics, the memory is deleted, to be rebuilt from the
+    /// log, and `broke` is called.
     pub(super) fn start(
         options: Options,
         fresh: Arc<FreshConversations>,
@@ -116,13 +123,15 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             coverage: Arc::default(),
             trouble: Arc::new(Condition::new("the searchable memory does not follow the log")),
         };
-        let mut opened = open(&options, &port);
+        let (trying, tried) = channel::<()>();
         let shared = port.clone();
         let _ = port.commands.send(Command::Nudge);
         let (memory, coverage) = (options.memory.clone(), port.coverage.clone());
         large.clear();
         let work = move || {
             let mut tries = 0;
+            let mut opened = open(&options, &shared);
+            drop(trying);
             let (store, applied) = loop {
                 match opened {
                     Ok(opened) => break opened,
@@ -145,6 +154,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 purges: Vec::new(),
                 forgotten: BTreeSet::new(),
                 dirty_since: None,
+                committed_at: None,
                 writer_since: None,
                 put: BTreeMap::new(),
                 superseded: Vec::new(),
@@ -170,6 +180,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 }
             })
             .map_err(MemoryError::from)?;
+        let _ = tried.recv_timeout(OPENING);
         Ok(port)
     }
 
@@ -193,7 +204,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                     self.purges.push(purge);
                 }
                 Ok(Command::Close(reply)) => {
-                    let closed = self.commit().and_then(|()| Ok(self.store.idle()?));
+                    let closed = self.commit().and_then(|()| Ok(self.store.close()?));
                     if let Err(error) = closed {
                         tracing::warn!(%error, "memory not committed at the end; it will catch up");
                     }
@@ -231,11 +242,12 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         if !more {
             self.add_missing()?;
         }
+        let is_backfill = more || (self.options.is_backfill)();
+        self.store.set_filling(is_backfill);
         let taken = self.taken_in();
-        let wanted = self.waiting.iter().any(|wait| wait.at_least <= taken.of(wait.want));
-        let ripe = self.dirty_since.is_some_and(|since| since.elapsed() >= limits::MEMORY_COMMIT);
+        let is_awaited = self.waiting.iter().any(|wait| wait.at_least <= taken.of(wait.want));
         // Without changes the commit only publishes the position.
-        if wanted || ripe || self.dirty_since.is_none() {
+        if self.dirty_since.is_none_or(|since| self.until_commit(since, is_backfill, is_awaited).is_zero()) {
             self.commit()?;
         }
         if self.purges.iter().any(|purge| self.is_ready(purge)) {
@@ -246,20 +258,37 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             return Ok(Some(Duration::ZERO));
         }
         let pause = self.large.pause(Instant::now());
-        let wait = self.wait(more)?;
+        let wait = self.wait(more, is_backfill, is_awaited)?;
         Ok(wait.map_or(pause, |wait| Some(pause.map_or(wait, |pause| pause.min(wait)))))
     }
 
+    /// How long changes made since `since` may still be collected.
+    fn until_commit(&self, since: Instant, is_backfill: bool, is_awaited: bool) -> Duration {
+        let (from, most) = match (is_backfill, is_awaited) {
+            (false, true) => return Duration::ZERO,
+            (false, false) => (since, limits::MEMORY_COMMIT),
+            (true, true) => (self.committed_at.unwrap_or(since), limits::MEMORY_COMMIT),
+            (true, false) => (since, limits::BACKFILL_COMMIT),
+        };
+        most.saturating_sub(from.elapsed())
+    }
+
     /// How long to wait for the next command, apart from what is put off; `None` for ever.
-    fn wait(&mut self, more: bool) -> Result<Option<Duration>, Error> {
+    fn wait(&mut self, more: bool, is_backfill: bool, is_awaited: bool) -> Result<Option<Duration>, Error> {
         Ok(match (more, self.dirty_since, self.writer_since) {
             (true, ..) => Some(Duration::ZERO),
-            (false, Some(since), _) => Some(limits::MEMORY_COMMIT.saturating_sub(since.elapsed())),
+            // A backfill may end without a further command.
+            (false, Some(since), _) => {
+                Some(self.until_commit(since, is_backfill, is_awaited).min(limits::MEMORY_COMMIT))
+            }
             // Idle: keep the writer for a moment, then release its memory and sleep.
             (false, None, Some(since)) if since.elapsed() < IDLE => Some(IDLE.saturating_sub(since.elapsed())),
+            (false, None, Some(_)) if self.store.settle()? => Some(SETTLING),
             (false, None, Some(_)) => {
                 self.store.idle()?;
                 self.writer_since = None;
+                // Superseded before they were taken.
+                self.fresh.clear();
                 // Purge subagents that were forgotten later, and what a caller that gave up had asked for.
                 self.purge()?;
                 None
@@ -299,7 +328,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 self.store.commit(Checkpoint { position, chain: chain.0 })?;
             }
             self.dirty_since = None;
-            self.writer_since = Some(Instant::now());
+            self.committed_at = Some(Instant::now());
+            self.writer_since = self.committed_at;
             for session in std::mem::take(&mut self.superseded) {
                 (self.collect)(session);
             }

@@ -86,6 +86,7 @@ async fn untold(temp: &tempfile::TempDir, events: u64) -> Port {
         vectors: None,
         jobs_at_once: 1,
         throttle: Throttle::new(1),
+        is_backfill: Arc::new(|| false),
     };
     let restorer = handle.restorer();
     Projector::start(options, Arc::default(), Arc::default(), Arc::default(), restorer, |_| {}, || {}).unwrap()

@@ -41,6 +41,7 @@ impl Home {
             vectors: None,
             jobs_at_once: 1,
             throttle: Throttle::new(1),
+            is_backfill: Arc::new(|| false),
         };
         Self { temp, options, large: Arc::default(), put: Arc::default() }
     }
