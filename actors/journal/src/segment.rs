@@ -11,14 +11,22 @@
 //! all, so an incomplete one ends the log before its first record; [`frames`] yields no part of it.
 //!
 //! Bit 31 of a length marks the first frame of a group. A group is written only after everything before it was synced,
-//! so whatever lies before a group's first frame was once on disk for certain: if it is bad, that is damage. If no
-//! later group follows, it is the torn tail of a write that was never acknowledged, or at worst the last acknowledged
-//! group. Nothing else can tell the two apart, so nothing else is cut.
+//! so whatever lies before a group's first frame was once on disk for certain: if it is bad, that is damage.
+//!
+//! The last group may be a write that was never synced, so never acknowledged. A crash leaves of such a write that the
+//! file ends early, or that some sectors were never written and read as zeros; every other byte is as it was written.
+//! So a bad append of the last group is a torn tail only if it is cut short or has a sector of zeros ([`is_torn`]).
+//! Anything else has changed after it was written: it may have been acknowledged, and is damage. Only a torn tail is
+//! ever cut.
 //!
 //! # Hazards
 //!
 //! - No hash covers the two marks in a frame's length. A flipped mark is harmless, leads to a reported cut, or is
 //!   refused.
+//! - A disk that loses the end of the file, or a whole sector, of the last acknowledged group leaves what a torn write
+//!   does. It is cut, kept and reported, unless the index has these records and gives them back.
+//! - A file system that may show the old content of a block after a crash (ext4 with `data=writeback`) can make a torn
+//!   tail look like damage, which is refused.
 //!
 //! # Decisions
 //!
@@ -39,6 +47,8 @@ pub(super) use folder::{Peek, list, load, load_partial, load_sealed, path_on_dis
 
 /// Size of a segment's header.
 pub(super) const HEADER_BYTES: usize = 56;
+/// What a disk writes completely or not at all.
+const SECTOR_BYTES: usize = 512;
 const LENGTH_BYTES: usize = 4;
 const CHAIN_BYTES: usize = 16;
 /// Size of a frame without its record.
@@ -52,6 +62,8 @@ const MAGIC: &[u8; 8] = b"BATONSEG";
 const SEGMENT_FORMAT: u32 = 2;
 /// The first format, which did not mark the records of one append. It is read but no longer written.
 const FIRST_FORMAT: u32 = 1;
+const ENDS_IN_LENGTH: &str = "it ends within the length of a record";
+const ENDS_IN_RECORD: &str = "it ends within a record";
 const STARTS_GROUP: u32 = 1 << 31;
 const APPEND_CONTINUES: u32 = 1 << 30;
 
@@ -216,7 +228,7 @@ fn frame_at(bytes: &[u8], offset: usize, before: ChainHash) -> Result<Frame, &'s
 
 /// Splits a frame into its length word (with the marks), its record, the hash stored after it, and its end offset.
 fn split_frame(bytes: &[u8], offset: usize) -> Result<(u32, &[u8], ChainHash, usize), &'static str> {
-    let word = bytes.get(offset..offset + LENGTH_BYTES).ok_or("it ends within the length of a record")?;
+    let word = bytes.get(offset..offset + LENGTH_BYTES).ok_or(ENDS_IN_LENGTH)?;
     let word = be_u32(word);
     let length = (word & !(STARTS_GROUP | APPEND_CONTINUES)) as usize;
     if length == 0 || length > RECORD_MAX_BYTES {
@@ -224,34 +236,64 @@ fn split_frame(bytes: &[u8], offset: usize) -> Result<(u32, &[u8], ChainHash, us
     }
     let start = offset + LENGTH_BYTES;
     let (record_end, end) = (start + length, start + length + CHAIN_BYTES);
-    let chain = bytes.get(record_end..end).ok_or("it ends within a record")?;
+    let chain = bytes.get(record_end..end).ok_or(ENDS_IN_RECORD)?;
     Ok((word, &bytes[start..record_end], chain_hash(chain), end))
 }
 
-/// Returns the offset of a group that begins after `damage`, which proves that the damaged bytes had been synced. Tries
-/// every byte for the start of a valid frame, so it does not depend on the bad frame's length.
+/// Returns the offset of a group that begins after `damage`, which proves that the damaged bytes had been synced.
 pub(super) fn find_later_group(bytes: &[u8], damage: Damage, before: ChainHash) -> Option<usize> {
-    // The first frames of an incomplete append are valid.
+    let (bad, before, group) = skip_valid(bytes, damage, before);
+    group.or_else(|| find_later_frame(bytes, bad, before, |frame| frame.starts_group))
+}
+
+/// True if `damage`, which no later group follows, is what a crash may leave of a write that was never synced.
+pub(super) fn is_torn(bytes: &[u8], damage: Damage, before: ChainHash) -> bool {
+    let (bad, before, _) = skip_valid(bytes, damage, before);
+    let first_sector = (bad / SECTOR_BYTES + 1) * SECTOR_BYTES;
+    let (first, rest) = bytes[bad..].split_at(first_sector.min(bytes.len()) - bad);
+    // The first bytes of a length are zeros in any case.
+    let first = Some(first).filter(|first| first.len() > LENGTH_BYTES / 2);
+    if first.into_iter().chain(rest.chunks(SECTOR_BYTES)).any(|part| part.iter().all(|byte| *byte == 0)) {
+        return true;
+    }
+    // It ends early, unless only its length says so: then a frame follows within it, or it is whole up to the end.
+    let record_end = bytes.len().saturating_sub(CHAIN_BYTES);
+    let is_whole = bytes.get(bad + LENGTH_BYTES..record_end).is_some_and(|record| {
+        !record.is_empty() && envelope::chain(before, record) == chain_hash(&bytes[record_end..])
+    });
+    let ends_early = matches!(split_frame(bytes, bad), Err(ENDS_IN_LENGTH | ENDS_IN_RECORD));
+    ends_early && !is_whole && find_later_frame(bytes, bad, before, |_| true).is_none()
+}
+
+/// Skips the valid frames with which an incomplete append begins. Returns the offset of the first bad one, the hash
+/// before it, and the offset of a frame on the way that begins a group.
+fn skip_valid(bytes: &[u8], damage: Damage, before: ChainHash) -> (usize, ChainHash, Option<usize>) {
     let (mut bad, mut before) = (damage.offset, before);
     while let Ok(frame) = frame_at(bytes, bad, before) {
         if frame.starts_group && bad > damage.offset {
-            return Some(bad);
+            return (bad, before, Some(bad));
         }
         (bad, before) = (frame.end, frame.chain);
     }
+    (bad, before, None)
+}
+
+/// Returns the offset of the first wanted frame after the bad one at `bad`. Tries every byte for the start of a valid
+/// frame, so it does not depend on the bad frame's length.
+fn find_later_frame(bytes: &[u8], bad: usize, before: ChainHash, wanted: impl Fn(&Frame) -> bool) -> Option<usize> {
     // The frame right after a bad one continues from the hash stored in the bad one or, if that hash is what is bad,
     // from the computed one.
-    if let Ok((_, record, _, end)) = split_frame(bytes, bad) {
-        match frame_at(bytes, end, envelope::chain(before, record)) {
-            Ok(frame) if frame.starts_group => return Some(frame.offset),
-            _ => {}
-        }
+    if let Ok((_, record, _, end)) = split_frame(bytes, bad)
+        && let Ok(frame) = frame_at(bytes, end, envelope::chain(before, record))
+        && wanted(&frame)
+    {
+        return Some(frame.offset);
     }
-    let mut offset = (bad + 1).max(size_of::<ChainHash>());
+    let mut offset = (bad + 1).max(CHAIN_BYTES);
     while offset + FRAME_BYTES < bytes.len() {
         let looks_like_one = bytes[offset + 4] == FORMAT && bytes[offset + 5] == b'{';
-        match looks_like_one.then(|| frame_at(bytes, offset, chain_hash(&bytes[offset - 16..offset]))) {
-            Some(Ok(frame)) if frame.starts_group => return Some(frame.offset),
+        match looks_like_one.then(|| frame_at(bytes, offset, chain_hash(&bytes[offset - CHAIN_BYTES..offset]))) {
+            Some(Ok(frame)) if wanted(&frame) => return Some(frame.offset),
             Some(Ok(frame)) => offset = frame.end,
             _ => offset += 1,
         }

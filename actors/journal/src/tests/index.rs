@@ -93,20 +93,27 @@ fn an_index_of_another_log_is_put_aside() {
 }
 
 #[test]
-fn an_index_of_the_first_form_is_put_aside_and_rebuilt() {
-    let home = tempfile::tempdir().unwrap();
-    let all = write_log(home.path());
-    fs::remove_dir_all(home.path().join("sled")).unwrap();
-    let first = ::sled::open(home.path().join("sled")).unwrap();
-    first.insert(b"a", &[0; 24]).unwrap();
-    first.insert(b"p\0\0\0\0\0\0\0\x01", b"a record").unwrap();
-    first.flush().unwrap();
-    drop(first);
-    for put_aside in [true, false] {
-        let journal = open(home.path());
-        assert_eq!(journal.recovery().index_put_aside.is_some(), put_aside);
-        assert_eq!(check_whole(&journal), all);
-        journal.close();
+fn an_index_of_an_earlier_form_is_rebuilt_and_removed() {
+    for key in [b"a", b"b"] {
+        let home = tempfile::tempdir().unwrap();
+        let all = write_log(home.path());
+        fs::remove_dir_all(home.path().join("sled")).unwrap();
+        let earlier = ::sled::open(home.path().join("sled")).unwrap();
+        earlier.insert(key, &[0; 24]).unwrap();
+        earlier.insert(b"p\0\0\0\0\0\0\0\x01", b"a record").unwrap();
+        earlier.flush().unwrap();
+        drop(earlier);
+        for is_earlier in [true, false] {
+            let journal = open(home.path());
+            assert_eq!(check_whole(&journal), all);
+            let recovery = journal.recovery();
+            let reason = recovery.index_put_aside.as_ref().map(|(reason, _)| reason.as_str());
+            assert_eq!(reason, is_earlier.then_some("it has the form of an earlier version"));
+            assert_eq!(recovery.caught_up, if is_earlier { 9 } else { 0 });
+            journal.close();
+            let kept = fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().file_name());
+            assert!(kept.into_iter().all(|name| !name.to_string_lossy().contains("broken")));
+        }
     }
 }
 
@@ -182,7 +189,7 @@ fn an_index_that_fails_while_running_costs_speed_and_nothing_else() {
     assert!(journal.stats().index_lost);
     journal.close();
     let recovery = check_opens_with(home.path(), &all, "after the loss");
-    assert_eq!((recovery.caught_up, recovery.index_put_aside), (10, None));
+    assert_eq!((recovery.caught_up, recovery.index_put_aside), (20, None));
 }
 
 /// Without an index, a stream that was read to its end is not searched for in the whole log again.
