@@ -338,14 +338,38 @@ mod tests {
     }
 
     fn damage(bytes: &[u8]) -> (usize, Option<(Damage, Option<usize>)>) {
+        let (good, bad) = scan(bytes);
+        (good, bad.map(|(damage, before)| (damage, find_later_group(bytes, damage, before))))
+    }
+
+    /// The number of good frames, and the damage after them with the hash before it.
+    fn scan(bytes: &[u8]) -> (usize, Option<(Damage, ChainHash)>) {
         let (mut good, mut before) = (0, ChainHash::GENESIS);
         for frame in frames(bytes, 0, before) {
             match frame {
                 Ok(frame) => (good, before) = (good + 1, frame.chain),
-                Err(damage) => return (good, Some((damage, find_later_group(bytes, damage, before)))),
+                Err(damage) => return (good, Some((damage, before))),
             }
         }
         (good, None)
+    }
+
+    /// True if what is bad, if anything, is what a crash leaves.
+    fn torn(bytes: &[u8]) -> bool {
+        let (_, bad) = scan(bytes);
+        bad.is_none_or(|(damage, before)| is_torn(bytes, damage, before))
+    }
+
+    /// A group of one record, then one with an append of three, of more than a sector each; and where each frame begins.
+    fn large() -> (Vec<u8>, Vec<usize>) {
+        let (mut bytes, mut starts, mut chain) = (Vec::new(), Vec::new(), ChainHash::GENESIS);
+        for index in 0..4 {
+            let record = format!("\u{1}{{\"position\":{index},\"data\":\"{}\"}}", "x".repeat(700));
+            chain = envelope::chain(chain, record.as_bytes());
+            starts.push(bytes.len());
+            encode_frame(&mut bytes, index < 2, index == 1 || index == 2, record.as_bytes(), chain);
+        }
+        (bytes, starts)
     }
 
     #[test]
@@ -358,11 +382,14 @@ mod tests {
             assert_eq!(good, whole, "cut at {cut}");
             assert_eq!(bad.is_none(), at_border, "cut at {cut}");
             assert!(bad.is_none_or(|(_, behind)| behind.is_none()), "cut at {cut}");
+            assert!(torn(&bytes[..cut]), "cut at {cut}");
         }
+        let (bytes, _) = large();
+        assert!((0..=bytes.len()).all(|cut| torn(&bytes[..cut])));
     }
 
     #[test]
-    fn a_flipped_bit_anywhere_is_seen_and_is_damage_unless_in_the_last_group() {
+    fn a_flipped_bit_anywhere_is_seen_and_is_damage() {
         let (bytes, starts) = groups();
         for at in 0..bytes.len() {
             for bit in 0..8 {
@@ -383,6 +410,17 @@ mod tests {
                 let (damage, behind) = bad.expect("seen");
                 assert_eq!((good, damage.offset), (frame, starts[frame]), "byte {at} bit {bit}");
                 assert_eq!(behind.is_some(), frame < 3, "byte {at} bit {bit}: {behind:?}");
+                // The last record claims that its append goes on, as before a file that ends early.
+                let claims_more = (starts[frame], bit) == (at, 6) && frame == 4;
+                assert_eq!(torn(&flipped), claims_more, "byte {at} bit {bit}");
+            }
+        }
+        let (bytes, starts) = large();
+        for at in starts[1]..bytes.len() {
+            for bit in 0..if starts.contains(&at) { 6 } else { 8 } {
+                let mut flipped = bytes.clone();
+                flipped[at] ^= 1 << bit;
+                assert!(!torn(&flipped), "byte {at} bit {bit} of an append of several sectors");
             }
         }
     }
@@ -418,12 +456,37 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_of_zeros_within_the_last_group_is_a_torn_tail() {
-        let (mut bytes, starts) = groups();
-        bytes[starts[3]..starts[4]].fill(0);
-        assert!(matches!(damage(&bytes), (3, Some((_, None)))));
-        bytes[starts[2]..starts[3]].fill(0);
-        assert!(matches!(damage(&bytes), (2, Some((_, None)))), "nothing whole begins a group behind it");
+    fn sectors_of_zeros_within_the_last_group_are_a_torn_tail_and_other_zeros_are_not() {
+        let (whole, starts) = large();
+        let begin = starts[1];
+        let sectors: Vec<usize> = (0..=whole.len() / SECTOR_BYTES).collect();
+        let first = begin / SECTOR_BYTES;
+        assert!(sectors.len() - first > 4);
+        let zeroed = |from: usize, to: usize| {
+            let mut bytes = whole.clone();
+            bytes[from.max(begin)..to.min(whole.len())].fill(0);
+            bytes
+        };
+        // Any of the sectors may be missing, each for itself, and the file may end early as well.
+        for missing in 1..1_usize << (sectors.len() - first) {
+            let mut bytes = whole.clone();
+            for sector in first..sectors.len() {
+                if missing >> (sector - first) & 1 == 1 {
+                    let from = (sector * SECTOR_BYTES).max(begin);
+                    bytes[from..((sector + 1) * SECTOR_BYTES).min(whole.len())].fill(0);
+                }
+            }
+            let (good, bad) = damage(&bytes);
+            assert!(good == 1 && bad.is_some_and(|(_, behind)| behind.is_none()), "{missing:b}");
+            for end in [whole.len(), whole.len() - 1, whole.len() - 300, begin + 700, begin + 3] {
+                assert!(torn(&bytes[..end]), "{missing:b} up to {end}");
+            }
+        }
+        for sector in first + 1..sectors.len() - 1 {
+            let from = sector * SECTOR_BYTES;
+            assert!(!torn(&zeroed(from + 1, from + SECTOR_BYTES)), "less than sector {sector}");
+            assert!(!torn(&zeroed(from - 9, from + SECTOR_BYTES - 1)), "less than sector {sector}");
+        }
     }
 
     #[test]
