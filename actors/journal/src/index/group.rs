@@ -9,8 +9,9 @@ use baton_events::envelope::ChainHash;
 use super::super::RECORD_MAX_BYTES;
 use super::{Entry, Error};
 
-/// Most bytes of a group, unpacked, unless it is a single record.
-const GROUP_BYTES: usize = 64 * 1024;
+/// Most bytes of a group, unpacked, unless it is a single record. sled has up to 16 values in a page, and writes a page of
+/// more than 128 KiB to a file of its own; packed, that many groups are usually smaller.
+const GROUP_BYTES: usize = 32 * 1024;
 /// Most bytes of a group of one record.
 const UNPACKED_MAX_BYTES: usize = GROUP_BYTES + RECORD_MAX_BYTES;
 /// Bytes before each record.
@@ -129,8 +130,8 @@ mod tests {
         check(&[], &[]);
         check(&[300], &[1]);
         check(&[0, 0, 5], &[3]);
-        check(&[300; 220], &[204, 16]);
-        check(&[RECORD_MAX_BYTES, 10, RECORD_MAX_BYTES, 5000, 10], &[2, 1, 2]);
+        check(&[300; 120], &[102, 18]);
+        check(&[10, RECORD_MAX_BYTES, 10, 5000, 30_000, 10], &[1, 1, 2, 2]);
     }
 
     #[test]
