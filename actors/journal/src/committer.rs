@@ -1,20 +1,22 @@
 //! The one thread that writes. It drains the queue into a group, decides every append against the ledger, writes and
-//! syncs the group once, adds it to the index and the fold, publishes, and only then answers.
+//! syncs the group once, adds it to the fold and to what readers find, publishes, and only then answers. Now and then it
+//! flushes the index.
 
 use std::ops::ControlFlow;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope::NewRecord;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::checkpoint;
+use super::checkpoint::{self, View};
 use super::ledger::Ledger;
 use super::sealer::Sealer;
 use super::shared_state::SharedState;
+use super::unflushed::FlushLimits;
 use super::writer::Writer;
 use super::{AppendError, Appended, Fold};
 use baton_base::pinned_folder::PinnedFolder;
@@ -50,33 +52,14 @@ pub(super) struct Committer {
     pub(super) ledger: Ledger,
     pub(super) fold: Box<dyn Fold>,
     pub(super) shared: Arc<SharedState>,
-    pub(super) unflushed: Unflushed,
-    /// Position of the index's checkpoint; 0 for none. Must be reset whenever the committer gets another index.
+    pub(super) flush_limits: FlushLimits,
+    /// Position up to which the index has the fold's rows; 0 for none. Must be reset whenever the committer gets another
+    /// index.
     pub(super) saved: Position,
     /// Notified when segments are full.
     pub(super) sealer: Option<Arc<Sealer>>,
     /// The folder of the segments, held open: new segments are created by path, which may come to name another folder.
     pub(super) segments: PinnedFolder,
-}
-
-/// What the index has taken in since its last flush, and the limits that make a flush due.
-#[derive(Debug)]
-pub(super) struct Unflushed {
-    pub(super) records: usize,
-    pub(super) since: Option<Instant>,
-    pub(super) max_records: usize,
-    pub(super) max_age: Duration,
-}
-
-impl Unflushed {
-    /// Everything is durable.
-    pub(super) fn clear(&mut self) {
-        (self.records, self.since) = (0, None);
-    }
-
-    fn is_due(&self) -> bool {
-        self.since.is_some_and(|since| self.records >= self.max_records || since.elapsed() >= self.max_age)
-    }
 }
 
 impl Committer {
@@ -113,7 +96,7 @@ impl Committer {
             if let Some(work) = between {
                 work(&mut self);
             }
-            if self.unflushed.is_due() {
+            if self.flush_due_in() == Some(Duration::ZERO) {
                 self.flush();
             }
         }
@@ -124,8 +107,8 @@ impl Committer {
     /// The next request; flushes the index when due while waiting. `None` when the journal is closed.
     fn next_request(&mut self) -> Option<Request> {
         loop {
-            let Some(since) = self.unflushed.since else { return self.requests.recv().ok() };
-            match self.requests.recv_timeout(self.unflushed.max_age.saturating_sub(since.elapsed())) {
+            let Some(wait) = self.flush_due_in() else { return self.requests.recv().ok() };
+            match self.requests.recv_timeout(wait) {
                 Ok(request) => return Some(request),
                 Err(RecvTimeoutError::Timeout) => self.flush(),
                 Err(RecvTimeoutError::Disconnected) => return None,
@@ -133,21 +116,18 @@ impl Committer {
         }
     }
 
-    /// Makes the index durable, with a checkpoint of the fold.
-    fn flush(&mut self) {
-        if self.unflushed.since.take().is_none() {
+    fn flush_due_in(&self) -> Option<Duration> {
+        self.shared.unflushed().due_in(self.flush_limits)
+    }
+
+    /// Brings everything into the index, durably, with the fold's rows.
+    pub(super) fn flush(&mut self) {
+        if self.flush_due_in().is_none() {
             return;
         }
-        self.unflushed.records = 0;
         let Self { ledger, fold, shared, saved, .. } = self;
-        let mut kept = true;
-        let flushed = shared.write_index(|index| {
-            if let Some(rows) = fold.rows() {
-                kept = checkpoint::save(index, rows, ledger, *saved)?;
-            }
-            index.flush()
-        });
-        if flushed && kept {
+        let view = fold.rows().map(|rows| View { rows, ledger, saved: *saved });
+        if shared.flush(|index, unflushed| checkpoint::save(index, unflushed, view.as_ref())) == Some(true) {
             *saved = ledger.tail().position;
         }
     }
@@ -180,11 +160,8 @@ impl Committer {
             if let Some(sealer) = &self.sealer {
                 sealer.full_below(self.writer.number());
             }
-            if self.shared.write_index(|index| index.apply(&staged.placed)) {
-                self.unflushed.records += staged.placed.len();
-                self.unflushed.since.get_or_insert_with(Instant::now);
-            }
             staged.placed.iter().for_each(|placed| self.fold.apply(&placed.record));
+            self.shared.take_in(staged.placed);
             self.shared.advance(staged.tail, &self.writer);
             self.fold.publish(staged.tail);
         }

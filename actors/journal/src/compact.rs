@@ -11,11 +11,12 @@ use std::time::{Duration, Instant};
 use baton_conversation::record::Position;
 use baton_events::envelope::Tail;
 
-use super::checkpoint;
+use super::checkpoint::{self, View};
 use super::committer::Committer;
 use super::index::{self, Index};
 use super::recovery;
 use super::shared_state::SharedState;
+use super::unflushed::Unflushed;
 
 pub use super::index::folder_bytes;
 
@@ -106,6 +107,8 @@ impl Committer {
     /// long that took.
     pub(super) fn replace_index(&mut self, new: Index) -> Result<Duration, CompactError> {
         let begun = Instant::now();
+        // The old one may have to go on.
+        self.flush();
         let tail = self.ledger.tail();
         let shared = self.shared.clone();
         recovery::catch_up(&new, shared.segments(), tail.position).map_err(CompactError::Failed)?;
@@ -114,8 +117,8 @@ impl Committer {
         }
         let mut kept = true;
         if let Some(rows) = self.fold.rows() {
-            kept = checkpoint::save(&new, rows, &self.ledger, Position(0)).map_err(failed)?;
-            new.flush().map_err(failed)?;
+            let view = View { rows, ledger: &self.ledger, saved: Position(0) };
+            kept = checkpoint::save(&new, &Unflushed::default(), Some(&view)).map_err(failed)?;
         }
         shared.replace_index(None);
         drop(new);
@@ -129,7 +132,6 @@ impl Committer {
                 return Err(CompactError::Failed(error));
             }
         }
-        self.unflushed.clear();
         // If the old index is back in use, the position of its checkpoint is not known here.
         self.saved = if exchanged.is_ok() && kept { tail.position } else { Position(0) };
         exchanged.map_err(|error| CompactError::Failed(error.to_string()))?;

@@ -1,19 +1,20 @@
 //! The journal on disk as its users hold it: the bounded queue in front of the committer, reads, and close.
 //!
-//! Reads go to the index, and to the segments if the index fails: slower, with the same answers.
+//! Reads go to the index and to the records since its last flush, and to the segments if the index fails: slower, with
+//! the same answers.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use baton_conversation::record::{Position, SequenceNumber, StreamId, Timestamp};
 use baton_events::envelope;
 use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
-use super::committer::{Append, Committer, Pending, Request, Unflushed};
+use super::committer::{Append, Committer, Pending, Request};
 use super::compact::{self, CompactError, IndexBuilder, Rewritten};
 use super::files::{DiskFiles, Files};
 use super::index::{self, Entry};
@@ -22,15 +23,16 @@ use super::recovery::{self, OpenError, Recovery};
 use super::sealer::Sealer;
 use super::segment::scan::Scanned;
 use super::shared_state::SharedState;
+use super::unflushed::FlushLimits;
 use super::verify::{self, Auditor, Verified};
 use super::{Ack, AppendError, Exact, Fold, Journal, READ_MAX_RECORDS, ReadError, Stats};
 use baton_base::pinned_folder::PinnedFolder;
 
 /// Size of a full segment: large enough that a year of log is a handful of files, small enough to read at once.
 const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
-/// Records that a restart may have to bring into the index again: about 0.1 s.
+/// Records that are held in memory, and that a restart may have to read again: about 0.1 s.
 const FLUSH_AFTER_RECORDS: usize = 10_000;
-/// How long the index may lag behind on disk while nothing is appended.
+/// How long the index may lag behind.
 const FLUSH_AFTER: Duration = Duration::from_secs(60);
 /// Bound of the queue in KiB: many times what one group commit takes.
 const QUEUE_MAX_KIB: usize = 16 * 1024;
@@ -46,7 +48,7 @@ pub struct Options {
     pub segment_bytes: u64,
     /// The index is flushed after this many records …
     pub flush_after_records: usize,
-    /// … or when it has been dirty this long, and at close.
+    /// … or a few MB of them, or when it has lacked something this long, and at close.
     pub flush_after: Duration,
     /// True if full segments are compressed in the background.
     pub seal: bool,
@@ -93,7 +95,12 @@ impl DiskJournal {
         fold.publish(tail);
 
         let problem = recovered.report.problem.clone();
-        let shared = Arc::new(SharedState::new(log.clone(), recovered.index, problem));
+        // A fold made without a checkpoint gets one, even if nothing is appended.
+        let mut unflushed = recovered.unflushed;
+        if recovered.index.is_some() && fold.rows().is_some() && recovered.saved < tail.position {
+            unflushed.set_dirty();
+        }
+        let shared = Arc::new(SharedState::new(log.clone(), recovered.index, unflushed, problem));
         let segments = shared.segments().to_owned();
         shared.advance(tail, &recovered.writer);
         let threads = |source| OpenError::Io { what: "start the threads for", path: log.clone(), source };
@@ -104,9 +111,6 @@ impl DiskJournal {
         })?;
         let sealer = seal.then(|| Sealer::start(files, segments, Arc::clone(&shared), recovered.writer.number()));
         let sealer = sealer.transpose().map_err(threads)?.map(Arc::new);
-        let saved = recovered.report.checkpoint.unwrap_or_default();
-        // A fold made without a checkpoint gets one, even if nothing is appended.
-        let since = (fold.rows().is_some() && saved < tail.position).then(Instant::now);
         let (sender, requests) = mpsc::channel();
         let committer = Committer {
             requests,
@@ -114,8 +118,8 @@ impl DiskJournal {
             ledger: recovered.ledger,
             fold,
             shared: Arc::clone(&shared),
-            unflushed: Unflushed { records: 0, since, max_records: flush_after_records, max_age: flush_after },
-            saved,
+            flush_limits: FlushLimits { records: flush_after_records, age: flush_after },
+            saved: recovered.saved,
             sealer: sealer.clone(),
             segments: pinned,
         };
@@ -131,7 +135,7 @@ impl DiskJournal {
     /// Drops the index, as after a failed write to it.
     #[cfg(any(test, feature = "faults"))]
     pub fn lose_index(&self) {
-        self.shared.write_index(|_| Err(std::io::Error::other("lost on purpose").into()));
+        self.shared.flush(|_, _| Err::<(), _>(std::io::Error::other("lost on purpose").into()));
     }
 
     /// Waits until every full segment has been tried.
@@ -155,11 +159,19 @@ impl DiskJournal {
         if from > tail.position || limit == 0 {
             return Ok(Vec::new());
         }
-        let read = self.shared.read_index(|index| {
-            let entries = index.entries(from, tail.position, limit)?;
-            (from.0..).map(Position).zip(entries).map(|(position, entry)| indexed(position, entry)).collect()
-        });
+        let found = self.shared.read(from, tail.position, limit);
+        let read = found.and_then(|found| self.shared.convert(found, indexed));
         read.map_or_else(|| self.shared.scan(from, tail.position, limit, scanned), Ok)
+    }
+
+    /// Has the committer do something between two groups, and waits for it; `None` if it has ended.
+    fn between_groups<T: Send + 'static>(&self, work: impl FnOnce(&mut Committer) -> T + Send + 'static) -> Option<T> {
+        let (reply, answer) = mpsc::channel();
+        let work = move |committer: &mut Committer| {
+            let _ = reply.send(work(committer));
+        };
+        self.queue.send(Request::BetweenGroups(Box::new(work))).ok()?;
+        answer.recv().ok()
     }
 
     /// What was found and repaired on open.
@@ -216,8 +228,17 @@ impl Journal for DiskJournal {
         if limit == 0 || tail.position == Position(0) {
             return Ok(Vec::new());
         }
-        let indexed = self.shared.read_index(|index| index.read_stream(stream, after, tail.position, limit));
-        indexed.map_or_else(|| self.shared.scan_stream(stream, after, tail.position, limit), Ok)
+        let found = self.shared.read_stream(stream, after, tail.position, limit);
+        let read = found.and_then(|found| {
+            let mut expected = after;
+            self.shared.convert(found, |position, entry| {
+                expected = expected.next();
+                let record = index::decode(&entry, position)?;
+                let follows = record.stream == *stream && record.sequence == expected;
+                if follows { Ok(record) } else { Err(index::Error::Malformed("the positions of a stream")) }
+            })
+        });
+        read.map_or_else(|| self.shared.scan_stream(stream, after, tail.position, limit), Ok)
     }
 
     fn tail(&self) -> Tail {
@@ -232,8 +253,8 @@ impl Journal for DiskJournal {
         if position >= tail.position {
             return Ok((position == tail.position).then_some(tail.chain));
         }
-        if let Some(entry) = self.shared.read_index(|index| index.entry_at(position)) {
-            return Ok(Some(entry.chain));
+        if let Some(chain) = self.shared.chain_at(position) {
+            return Ok(Some(chain));
         }
         let chain = |found: &Scanned<'_>| Ok(found.frame.chain);
         Ok(self.shared.scan(position, position, 1, chain)?.pop())
@@ -261,18 +282,15 @@ impl Journal for DiskJournal {
             let records = self.shared.tail().position.0;
             return Ok(Rewritten { records, bytes_before, bytes_after: bytes_before, pause: Duration::ZERO });
         }
-        let (reply, answer) = std::sync::mpsc::channel();
-        let work = move |committer: &mut Committer| {
-            let _ = reply.send(committer.replace_index(new));
-        };
-        self.queue.send(Request::BetweenGroups(Box::new(work))).map_err(|_| CompactError::Closed)?;
-        let pause = answer.recv().map_err(|_| CompactError::Closed)??;
+        let pause = self.between_groups(|committer| committer.replace_index(new)).ok_or(CompactError::Closed)??;
         index::remove_old(self.shared.log());
         Ok(Rewritten { records: self.shared.tail().position.0, bytes_before, bytes_after: bytes(), pause })
     }
 
     fn verify(&self, auditor: &mut dyn Auditor) -> Result<Verified, ReadError> {
         self.shared.tail_if_open()?;
+        // So that the index has something to compare. If the committer has ended, what it has is compared.
+        let _ = self.between_groups(Committer::flush);
         let (folder, index) = (self.shared.segments(), Some(self.shared.index()));
         verify::verify(folder, index, &|| Some(self.shared.tail()), auditor)
             .map_err(|error| ReadError::Failed { position: Position(1), reason: error.to_string() })

@@ -4,19 +4,19 @@
 //! sled 0.34 deadlocks under concurrent `flush_async`, does not sync on `flush`, and may fail or panic while it opens.
 //! So one thread writes, `flush` is followed by our own `sync_data`, and every call is guarded.
 //!
-//! Everything is in one tree, so that one batch is atomic. Integers are big-endian.
+//! Everything is in one tree. Integers in keys are big-endian.
 //!
 //! | key | value |
 //! |---|---|
 //! | `g`, first position | a group of records, packed |
-//! | `s`, length of the stream's name, name, sequence | position |
-//! | `b` | applied position and chain hash |
-//! | `l` | bytes of all `g` and `s` entries |
-//! | `t`, name of a stream | its head and row, see `checkpoint` |
-//! | `c` | how far the rows go, see `checkpoint` |
+//! | `s`, length of the stream's name, name, number | a full chunk of the positions of its records |
+//! | `t`, name of a stream | its head, its last positions, the view's row; see `checkpoint` |
+//! | `c` | how far all of that goes, see [`Checkpoint`] |
 //!
-//! sled writes what it holds several times over as pages split and are consolidated, so it is given little: records
-//! that were appended together are stored together, compressed.
+//! sled writes a whole page for every value that changes in it, several times over as pages split and are consolidated.
+//! So it is written rarely, by a flush, which takes in all records since the last one: as large groups, compressed, and
+//! with one row for each stream. A flush writes `c` last. sled recovers a prefix of what it was given, so what `c` says
+//! is there; of what lies beyond it, groups are removed by the next flush and rows are cut.
 //!
 //! # Hazards
 //!
@@ -28,40 +28,36 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope;
 use baton_events::envelope::{ChainHash, StoredRecord, Tail};
 
 use super::READ_MAX_BYTES;
-use super::ledger::Placed;
 
 mod folders;
 pub(super) mod group;
 mod opening;
+pub(super) mod positions;
 
 pub use folders::folder_bytes;
 pub(super) use folders::{CURRENT, NEW, OLD, remove, remove_old, remove_when_released, swap_in_new};
 pub(super) use group::Group;
 pub(super) use opening::{open, put_aside};
+pub(super) use positions::Row;
 
 /// Advisory: sled needs about 130 MB while it scans a log of 1 GB, whatever is set here.
 const CACHE_BYTES: u64 = 16 * 1024 * 1024;
-/// Records per batch: with two keys each, plus `applied` and `live`, a batch has 128 operations; sled is fastest near
-/// 100.
-const BATCH_RECORDS: usize = 63;
-/// Operations of any other batch.
+/// Most operations of a batch.
 const BATCH_OPERATIONS: usize = 127;
+/// Most bytes of a batch.
+const BATCH_BYTES: usize = 256 * 1024;
 
-const APPLIED: &[u8] = b"b";
-/// Total bytes of the `g` and `s` keys and values.
-const LIVE: &[u8] = b"l";
-/// Prefix of the keys by stream, and the first key after all of them.
-const STREAM: &[u8] = b"s";
-const BEHIND_STREAM: &[u8] = b"t";
-/// Key that only the first format of this index had, with one key per record.
-const FIRST_FORM: &[u8] = b"a";
+const CHECKPOINT: &[u8] = b"c";
+/// Prefix of the rows of streams.
+const ROW: &[u8] = b"t";
+/// Keys that only earlier forms of this index had: a key per record, and how far a batch went.
+const EARLIER_FORMS: [&[u8]; 2] = [b"a", b"b"];
 
 /// Why the index did not answer.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +70,8 @@ pub(super) enum Error {
     Panicked(String),
     #[error("{0} in the index cannot be decoded")]
     Malformed(&'static str),
+    #[error("it has the form of an earlier version")]
+    EarlierForm,
     #[error("{error}: {cause}")]
     Disk {
         /// sled's error.
@@ -97,8 +95,46 @@ pub(super) struct Index {
     db: ::sled::Db,
     /// A second handle on sled's file, to sync what `flush` has written.
     data: File,
-    /// Total bytes of the `g` and `s` keys and values; `None` for an index that was created without counting them.
-    live: Mutex<Option<u64>>,
+}
+
+/// How far the index goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Checkpoint {
+    /// The last record that it has taken in.
+    pub(super) tail: Tail,
+    /// The form of the view's rows; [`NO_VIEW`] if not all streams have theirs.
+    pub(super) form: u32,
+    /// How many records the view could not read.
+    pub(super) skipped: u64,
+    /// Total bytes of all other keys and values.
+    pub(super) live_bytes: u64,
+}
+
+/// The form of rows without a view.
+pub(super) const NO_VIEW: u32 = u32::MAX;
+
+impl Checkpoint {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut value = self.tail.position.0.to_be_bytes().to_vec();
+        value.extend_from_slice(&self.tail.chain.0);
+        value.extend_from_slice(&self.form.to_be_bytes());
+        value.extend_from_slice(&self.skipped.to_be_bytes());
+        value.extend_from_slice(&self.live_bytes.to_be_bytes());
+        value
+    }
+
+    fn decode(value: &[u8]) -> Option<Self> {
+        let (position, rest) = value.split_first_chunk::<8>()?;
+        let (chain, rest) = rest.split_first_chunk::<16>()?;
+        let (form, rest) = rest.split_first_chunk::<4>()?;
+        let (skipped, rest) = rest.split_first_chunk::<8>()?;
+        Some(Self {
+            tail: Tail { position: Position(u64::from_be_bytes(*position)), chain: ChainHash(*chain) },
+            form: u32::from_be_bytes(*form),
+            skipped: u64::from_be_bytes(*skipped),
+            live_bytes: u64::from_be_bytes(rest.try_into().ok()?),
+        })
+    }
 }
 
 /// A record in the index, with the chain hash at it.
@@ -108,14 +144,36 @@ pub(super) struct Entry {
     pub(super) bytes: Vec<u8>,
 }
 
-/// A record's key by stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct StreamKey {
-    /// The raw key.
-    pub(super) key: Vec<u8>,
-    pub(super) stream: Vec<u8>,
-    pub(super) sequence: SequenceNumber,
-    pub(super) position: Position,
+/// Records that are being read: at most `limit`, ending with the one that reaches [`READ_MAX_BYTES`].
+pub(super) struct BoundedRead {
+    pub(super) records: Vec<(Position, Entry)>,
+    limit: usize,
+    bytes: usize,
+}
+
+impl BoundedRead {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { records: Vec::new(), limit, bytes: 0 }
+    }
+
+    /// True if there is room for another record.
+    pub(super) fn goes_on(&self) -> bool {
+        self.records.len() < self.limit && self.bytes < READ_MAX_BYTES
+    }
+
+    pub(super) fn push(&mut self, position: Position, entry: Entry) {
+        self.bytes += entry.bytes.len();
+        self.records.push((position, entry));
+    }
+
+    /// Adds records that follow, as far as there is room.
+    pub(super) fn extend(&mut self, later: Self) {
+        for (position, entry) in later.records {
+            if self.goes_on() {
+                self.push(position, entry);
+            }
+        }
+    }
 }
 
 impl Index {
@@ -124,15 +182,13 @@ impl Index {
         catch_panics(|| {
             let db = ::sled::Config::new().path(folder).cache_capacity(CACHE_BYTES).flush_every_ms(None).open()?;
             let data = OpenOptions::new().read(true).write(true).open(folder.join("db"))?;
-            let live = match db.get(LIVE)? {
-                Some(value) => Some(be_u64(&value)?),
-                None => db.is_empty().then_some(0),
-            };
-            let index = Self { db, data, live: Mutex::new(live) };
-            if index.db.contains_key(FIRST_FORM)? {
-                return Err(Error::Malformed("the form of an earlier version"));
+            for key in EARLIER_FORMS {
+                if db.contains_key(key)? {
+                    return Err(Error::EarlierForm);
+                }
             }
-            index.applied()?;
+            let index = Self { db, data };
+            index.checkpoint()?;
             Ok(index)
         })
     }
@@ -143,99 +199,42 @@ impl Index {
         &self.db
     }
 
+    /// How far the index goes.
+    pub(super) fn checkpoint(&self) -> Result<Checkpoint, Error> {
+        catch_panics(|| match self.db.get(CHECKPOINT)? {
+            None => Ok(Checkpoint { tail: Tail::default(), form: NO_VIEW, skipped: 0, live_bytes: 0 }),
+            Some(value) => Checkpoint::decode(&value).ok_or(Error::Malformed("the checkpoint")),
+        })
+    }
+
     /// The last record that the index has taken in.
     pub(super) fn applied(&self) -> Result<Tail, Error> {
-        catch_panics(|| match self.db.get(APPLIED)? {
-            None => Ok(Tail::default()),
-            Some(value) => {
-                let (position, chain) = value.split_at_checked(8).ok_or(Error::Malformed("the checkpoint"))?;
-                let chain = chain.try_into().map_err(|_| Error::Malformed("the checkpoint"))?;
-                Ok(Tail { position: Position(be_u64(position)?), chain: ChainHash(chain) })
-            }
-        })
+        self.checkpoint().map(|checkpoint| checkpoint.tail)
     }
 
-    /// Adds records that directly follow the applied ones.
-    pub(super) fn apply(&self, placed: &[Placed]) -> Result<(), Error> {
+    /// Begins to write pairs.
+    pub(super) fn batch(&self) -> Batch<'_> {
+        Batch { index: self, batch: ::sled::Batch::default(), operations: 0, bytes: 0, written: 0 }
+    }
+
+    /// Writes how far the index goes, after all that this includes.
+    pub(super) fn write_checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+        let mut batch = self.batch();
+        batch.insert(CHECKPOINT.to_vec(), checkpoint.encode())?;
+        batch.finish().map(drop)
+    }
+
+    /// Removes the groups from a position on, which a flush that did not end may have left.
+    pub(super) fn remove_groups(&self, from: Position) -> Result<(), Error> {
         catch_panics(|| {
-            for part in placed.chunks(BATCH_RECORDS) {
-                let mut batch = ::sled::Batch::default();
-                let mut added = 0;
-                let mut insert = |key: Vec<u8>, value: &[u8]| {
-                    added += (key.len() + value.len()) as u64;
-                    batch.insert(key, value);
-                };
-                for group in group::split(part) {
-                    if let Some(first) = group.first() {
-                        insert(group_key(first.record.position).to_vec(), &group::pack(group)?);
-                    }
-                }
-                for one in part {
-                    let position = one.record.position.0.to_be_bytes();
-                    insert(stream_key(&one.record.stream, one.record.sequence), &position);
-                }
-                let live = self.live_bytes().map(|live| live + added);
-                if let Some(live) = live {
-                    batch.insert(LIVE, &live.to_be_bytes());
-                }
-                if let Some(last) = part.last() {
-                    let mut applied = last.record.position.0.to_be_bytes().to_vec();
-                    applied.extend_from_slice(&last.chain.0);
-                    batch.insert(APPLIED, applied);
-                }
-                self.db.apply_batch(batch)?;
-                *self.live.lock().unwrap_or_else(PoisonError::into_inner) = live;
+            for key in self.db.range(group_key(from)..=group_key(Position(u64::MAX))).keys() {
+                self.db.remove(key?)?;
             }
             Ok(())
         })
     }
 
-    /// Inserts pairs in order, and removes keys without a value. Each batch is atomic; after a crash only the first
-    /// batches may have been applied.
-    pub(super) fn write_pairs(&self, pairs: impl Iterator<Item = (Vec<u8>, Option<Vec<u8>>)>) -> Result<(), Error> {
-        catch_panics(|| {
-            let mut pairs = pairs.peekable();
-            while pairs.peek().is_some() {
-                let mut batch = ::sled::Batch::default();
-                for (key, value) in pairs.by_ref().take(BATCH_OPERATIONS) {
-                    match value {
-                        Some(value) => batch.insert(key, value),
-                        None => batch.remove(key),
-                    }
-                }
-                self.db.apply_batch(batch)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// The value of a key.
-    pub(super) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        catch_panics(|| Ok(self.db.get(key)?.map(|value| value.to_vec())))
-    }
-
-    /// Calls `take` with every pair whose key begins with `prefix`, in key order; the key is passed without the prefix.
-    pub(super) fn for_each_with_prefix(
-        &self,
-        prefix: &[u8],
-        mut take: impl FnMut(&[u8], &[u8]) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        catch_panics(|| {
-            for pair in self.db.scan_prefix(prefix) {
-                let (key, value) = pair?;
-                take(key.get(prefix.len()..).unwrap_or_default(), &value)?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Total bytes of all records and keys taken in, which is what a rewritten index would hold before sled's overhead.
-    /// `None` for an index that was created without counting them.
-    pub(super) fn live_bytes(&self) -> Option<u64> {
-        *self.live.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Makes durable what is applied.
+    /// Makes durable what is written.
     pub(super) fn flush(&self) -> Result<(), Error> {
         catch_panics(|| {
             self.db.flush()?;
@@ -244,118 +243,159 @@ impl Index {
         })
     }
 
-    /// The entries of `from..=to` without gaps, at most `limit` and about [`READ_MAX_BYTES`].
-    pub(super) fn entries(&self, from: Position, to: Position, limit: usize) -> Result<Vec<Entry>, Error> {
+    /// Adds the records of `from..=to`, without gaps, as far as `read` has room.
+    pub(super) fn read(&self, from: Position, to: Position, read: &mut BoundedRead) -> Result<(), Error> {
         catch_panics(|| {
-            let (mut entries, mut bytes) = (Vec::new(), 0);
-            let mut expected = from;
-            while entries.len() < limit && expected <= to && bytes < READ_MAX_BYTES {
-                let rest = self.group_containing(expected)?.into_entries_from(expected);
-                for entry in rest.into_iter().take(limit - entries.len()) {
-                    if expected > to || bytes >= READ_MAX_BYTES {
-                        break;
-                    }
-                    bytes += entry.bytes.len();
-                    entries.push(entry);
-                    expected = expected.next();
+            let mut next = from;
+            while read.goes_on() && next <= to {
+                let group = self.group_containing(next)?;
+                while read.goes_on()
+                    && next <= to
+                    && let Some((chain, record)) = group.get(next)
+                {
+                    read.push(next, Entry { chain, bytes: record.to_vec() });
+                    next = next.next();
                 }
             }
-            Ok(entries)
+            Ok(())
         })
     }
 
-    /// The entry at one position.
-    pub(super) fn entry_at(&self, position: Position) -> Result<Entry, Error> {
-        catch_panics(|| self.group_containing(position)?.get(position).cloned().ok_or(Error::Hole(position)))
+    /// Adds records of one stream after sequence `after`, none after position `to`, as far as `read` has room.
+    pub(super) fn read_stream(
+        &self,
+        stream: &StreamId,
+        after: SequenceNumber,
+        to: Position,
+        read: &mut BoundedRead,
+    ) -> Result<(), Error> {
+        let positions = self.positions(stream.as_str().as_bytes(), after, read.limit)?;
+        catch_panics(|| {
+            let mut group: Option<Group> = None;
+            for position in positions.into_iter().take_while(|position| *position <= to) {
+                let held = match group.take() {
+                    Some(held) if held.get(position).is_some() => held,
+                    _ => self.group_containing(position)?,
+                };
+                let (chain, record) = held.get(position).ok_or(Error::Hole(position))?;
+                if !read.goes_on() {
+                    break;
+                }
+                read.push(position, Entry { chain, bytes: record.to_vec() });
+                group = Some(held);
+            }
+            Ok(())
+        })
+    }
+
+    /// The chain hash at a position.
+    pub(super) fn chain_at(&self, position: Position) -> Result<ChainHash, Error> {
+        catch_panics(|| {
+            let group = self.group_containing(position)?;
+            group.get(position).map(|(chain, _)| chain).ok_or(Error::Hole(position))
+        })
     }
 
     /// The group that contains a position.
     fn group_containing(&self, position: Position) -> Result<Group, Error> {
         let before = self.db.range(group_key(Position(0))..=group_key(position)).next_back();
         let (key, value) = before.ok_or(Error::Hole(position))??;
-        let first = key.get(1..).ok_or(Error::Malformed("a position"))?;
-        let group = group::unpack(Position(be_u64(first)?), &value)?;
-        if group.get(position).is_none() { Err(Error::Hole(position)) } else { Ok(group) }
+        let group = unpack(&key, &value)?;
+        if group.end() > position { Ok(group) } else { Err(Error::Hole(position)) }
     }
 
-    /// At most `limit` groups in order, starting with the one that would contain position `from`.
-    pub(super) fn groups(&self, from: Position, limit: usize) -> Result<Vec<Group>, Error> {
+    /// The group that contains a position; if there is none, the next one.
+    pub(super) fn group_from(&self, position: Position) -> Result<Option<Group>, Error> {
         catch_panics(|| {
-            let mut groups = Vec::new();
-            let before = self.db.range(group_key(Position(0))..=group_key(from)).next_back().transpose()?;
-            let begin = before.map_or_else(|| group_key(from).to_vec(), |(key, _)| key.to_vec());
-            for pair in self.db.range(begin..=group_key(Position(u64::MAX)).to_vec()).take(limit) {
-                let (key, value) = pair?;
-                let first = key.get(1..).ok_or(Error::Malformed("a position"))?;
-                groups.push(group::unpack(Position(be_u64(first)?), &value)?);
+            let next = || self.db.range(group_key(position)..=group_key(Position(u64::MAX))).next();
+            match self.group_containing(position) {
+                Err(Error::Hole(_)) => next().transpose()?.map(|(key, value)| unpack(&key, &value)).transpose(),
+                found => found.map(Some),
             }
-            Ok(groups)
         })
     }
 
-    /// At most `limit` keys by stream in key order, after `after` or from the first on.
-    pub(super) fn stream_keys(&self, after: Option<&[u8]>, limit: usize) -> Result<Vec<StreamKey>, Error> {
-        use std::ops::Bound::{Excluded, Included};
+    /// The row of a stream.
+    pub(super) fn row(&self, stream: &[u8]) -> Result<Option<Row>, Error> {
         catch_panics(|| {
-            let mut keys = Vec::new();
-            let begin = after.map_or(Included(STREAM), Excluded);
-            for pair in self.db.range::<&[u8], _>((begin, Excluded(BEHIND_STREAM))).take(limit) {
-                let (key, value) = pair?;
-                let malformed = || Error::Malformed("a key by stream");
-                let (stream, sequence) = key.len().checked_sub(8).map(|at| key.split_at(at)).ok_or_else(malformed)?;
-                let stream = stream.get(5..).ok_or_else(malformed)?.to_vec();
-                let (sequence, position) = (SequenceNumber(be_u64(sequence)?), Position(be_u64(&value)?));
-                keys.push(StreamKey { key: key.to_vec(), stream, sequence, position });
-            }
-            Ok(keys)
+            let value = self.db.get(row_key(stream))?;
+            value.map(|value| Row::decode(&value).ok_or(Error::Malformed("a row"))).transpose()
         })
     }
 
-    /// The position of a record by its stream; `None` if the index has no such key.
-    pub(super) fn position_of(&self, stream: &StreamId, sequence: SequenceNumber) -> Result<Option<Position>, Error> {
-        catch_panics(|| {
-            self.db.get(stream_key(stream, sequence))?.map(|value| be_u64(&value).map(Position)).transpose()
-        })
-    }
-
-    /// Records of one stream after sequence `after`, none after position `to`.
-    pub(super) fn read_stream(
+    /// Calls `take` with every stream and its row, in the order of their names, from the one after `after` on.
+    /// Ends when `take` returns `false`.
+    pub(super) fn for_each_row(
         &self,
-        stream: &StreamId,
-        after: SequenceNumber,
-        to: Position,
-        limit: usize,
-    ) -> Result<Vec<StoredRecord>, Error> {
+        after: Option<&[u8]>,
+        mut take: impl FnMut(&[u8], Row) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
         catch_panics(|| {
-            let (mut records, mut bytes) = (Vec::new(), 0);
-            // Records of a stream were often appended together.
-            let mut group: Option<Group> = None;
-            let mut expected = SequenceNumber(after.0.saturating_add(1));
-            let range = stream_key(stream, expected)..=stream_key(stream, SequenceNumber(u64::MAX));
-            for pair in self.db.range(range).take(limit) {
+            let begin = after.map_or(ROW.to_vec(), |name| [ROW, name, &[0]].concat());
+            for pair in self.db.range(begin..) {
                 let (key, value) = pair?;
-                let position = Position(be_u64(&value)?);
-                if position > to {
-                    break;
-                }
-                if key != stream_key(stream, expected) {
-                    return Err(Error::Malformed("a gap in a stream"));
-                }
-                expected = expected.next();
-                let held = match group.take() {
-                    Some(held) if held.get(position).is_some() => held,
-                    _ => self.group_containing(position)?,
-                };
-                let found = held.get(position).ok_or(Error::Hole(position))?;
-                records.push(decode(found, position)?);
-                bytes += found.bytes.len();
-                group = Some(held);
-                if bytes >= READ_MAX_BYTES {
+                let Some(name) = key.strip_prefix(ROW) else { break };
+                if !take(name, Row::decode(&value).ok_or(Error::Malformed("a row"))?)? {
                     break;
                 }
             }
-            Ok(records)
+            Ok(())
         })
+    }
+
+    /// A full chunk of the positions of a stream.
+    pub(super) fn chunk(&self, stream: &[u8], number: u64) -> Result<Vec<Position>, Error> {
+        catch_panics(|| {
+            let value = self.db.get(chunk_key(stream, number))?;
+            value.and_then(|value| positions::decode_chunk(&value)).ok_or(Error::Malformed("positions of a stream"))
+        })
+    }
+
+    /// The positions of at most `limit` records of a stream, from the one after sequence `after` on.
+    pub(super) fn positions(&self, stream: &[u8], after: SequenceNumber, limit: usize) -> Result<Vec<Position>, Error> {
+        let (mut found, mut after) = (Vec::new(), after);
+        let Some(row) = self.row(stream)? else { return Ok(found) };
+        while found.len() < limit && after < row.head.sequence {
+            let number = positions::chunk_after(after);
+            let place = positions::place_after(after);
+            let chunk = if number == row.chunk() { row.last.clone() } else { self.chunk(stream, number)? };
+            found.extend(chunk.into_iter().skip(place).take(limit - found.len()));
+            after = SequenceNumber((number + 1) * positions::CHUNK as u64);
+        }
+        Ok(found)
+    }
+}
+
+/// Pairs being written, in order. Each batch is atomic; after a crash only the first ones may have been written. Durable
+/// with the next [`Index::flush`].
+pub(super) struct Batch<'a> {
+    index: &'a Index,
+    batch: ::sled::Batch,
+    operations: usize,
+    bytes: usize,
+    /// Bytes of all keys and values so far.
+    written: u64,
+}
+
+impl Batch<'_> {
+    pub(super) fn insert(&mut self, key: Vec<u8>, value: Vec<u8>) -> Result<(), Error> {
+        let bytes = key.len() + value.len();
+        (self.operations, self.bytes, self.written) =
+            (self.operations + 1, self.bytes + bytes, self.written + bytes as u64);
+        self.batch.insert(key, value);
+        if self.operations < BATCH_OPERATIONS && self.bytes < BATCH_BYTES { Ok(()) } else { self.apply() }
+    }
+
+    fn apply(&mut self) -> Result<(), Error> {
+        (self.operations, self.bytes) = (0, 0);
+        let batch = std::mem::take(&mut self.batch);
+        catch_panics(|| Ok(self.index.db.apply_batch(batch)?))
+    }
+
+    /// Writes the rest. Returns the bytes of all keys and values.
+    pub(super) fn finish(mut self) -> Result<u64, Error> {
+        self.apply()?;
+        Ok(self.written)
     }
 }
 
@@ -374,23 +414,22 @@ fn catch_panics<T>(call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> 
     })
 }
 
-fn group_key(first: Position) -> [u8; 9] {
+fn unpack(key: &[u8], value: &[u8]) -> Result<Group, Error> {
+    let first = key.get(1..).and_then(|first| first.try_into().ok()).ok_or(Error::Malformed("a position"))?;
+    group::unpack(Position(u64::from_be_bytes(first)), value)
+}
+
+pub(super) fn group_key(first: Position) -> [u8; 9] {
     let mut key = [b'g'; 9];
     key[1..].copy_from_slice(&first.0.to_be_bytes());
     key
 }
 
-fn stream_key(stream: &StreamId, sequence: SequenceNumber) -> Vec<u8> {
-    let name = stream.as_str().as_bytes();
-    let length = u32::try_from(name.len()).unwrap_or(u32::MAX);
-    let mut key = Vec::with_capacity(name.len() + 13);
-    key.push(b's');
-    key.extend_from_slice(&length.to_be_bytes());
-    key.extend_from_slice(name);
-    key.extend_from_slice(&sequence.0.to_be_bytes());
-    key
+pub(super) fn chunk_key(stream: &[u8], number: u64) -> Vec<u8> {
+    let length = u32::try_from(stream.len()).unwrap_or(u32::MAX);
+    [b"s", &length.to_be_bytes()[..], stream, &number.to_be_bytes()].concat()
 }
 
-fn be_u64(bytes: &[u8]) -> Result<u64, Error> {
-    bytes.try_into().map(u64::from_be_bytes).map_err(|_| Error::Malformed("a position"))
+pub(super) fn row_key(stream: &[u8]) -> Vec<u8> {
+    [ROW, stream].concat()
 }

@@ -10,13 +10,14 @@
 //! | bytes | `files` | the file operations under the writer and the sealer, replaceable by tests |
 //! | | `ledger` | expected versions, positions and the hash chain, decided in memory before anything is written |
 //! | | `segment` | the format of segments, plain and sealed; the files in their folder; the one scan over them, which tells a torn tail from damage |
-//! | | `index` | the whole log by position and by stream, in sled; disposable |
+//! | | `index` | the log by position and by stream as of the last flush, in sled; disposable |
+//! | | `unflushed` | the records since then, in memory |
 //! | write | `writer` | appends to segments; recovers from a failed write or sync |
-//! | | `checkpoint` | a head and a folded row for each stream, kept in the index, so that an open reads less |
-//! | open | `recovery` | verifies, cuts a torn tail, restores from the index, catches the index up or rebuilds it |
+//! | | `checkpoint` | what a flush writes to the index: also a folded row for each stream, so that an open reads less |
+//! | open | `recovery` | verifies, cuts a torn tail, restores from the index, reads what the index lacks or rebuilds it |
 //! | run | `shared_state` | the state that the threads below write and readers read |
 //! | | `sealer` | the thread that compresses full segments |
-//! | | `committer` | the one thread that writes: group commit, index, fold, answers |
+//! | | `committer` | the one thread that writes: group commit, fold, answers, and now and then the index |
 //! | | `compact` | rewrites the index while the log stays open |
 //! | offline | `verify` | reads everything and reports what is not as it was written; also on an open log |
 //! | | `repair` | cuts a damaged log off where it is still whole |
@@ -47,6 +48,7 @@ mod segment;
 pub mod session_stream;
 pub mod session_table;
 mod shared_state;
+mod unflushed;
 pub mod verify;
 pub mod vitals;
 mod writer;

@@ -1,19 +1,16 @@
-//! Opening the log. Records after the checkpoint, or else all records, are verified against the chain and folded; a
-//! torn tail is cut off and kept; records that only the index still has are restored; the index is brought up to date.
-//! Any other damage is refused with its place: nothing is ever dropped from the middle.
+//! Opening the log. Records after the checkpoint, or else all records, are verified against the chain and folded; those
+//! that the index lacks go on to its next flush. A torn tail is cut off and kept; records that only the index still has
+//! are restored. Any other damage is refused with its place: nothing is ever dropped from the middle, and nothing that
+//! may have been acknowledged from the end. `segment` says how a torn tail is told from damage.
 //!
 //! With a checkpoint the bodies of the segments before it are not read; `verify` checks those. They are read and
 //! verified only when the index has to be rebuilt.
 //!
-//! # Hazards
-//!
-//! - A tail that is cut may in theory have been acknowledged (a bit flip in the last group that sled does not hold). It
-//!   is kept and reported.
-//!
 //! # Decisions
 //!
-//! - A checkpoint is used only if it and the index lie on the chain and the heads of all streams add up to the position
-//!   of the log; otherwise it is ignored as a whole, with one log line, and everything is read.
+//! - A checkpoint is used only if it lies on the chain and the heads of all streams add up to the position of the log;
+//!   otherwise it is ignored as a whole, with one log line, and everything is read. Unless only its rows have another
+//!   form, the index is rebuilt then.
 //! - With a checkpoint every segment must still exist under its name, with a valid header that follows the one before
 //!   it and, if sealed, with the length and end that its header states.
 
@@ -26,10 +23,12 @@ use baton_conversation::record::{Position, Timestamp};
 use baton_events::envelope;
 
 use super::Fold;
+use super::checkpoint;
 use super::files::Files;
-use super::index::{self, Index};
-use super::ledger::{Ledger, Placed};
+use super::index::{self, Entry, Index};
+use super::ledger::Ledger;
 use super::segment::scan::{Scan, ScanError};
+use super::unflushed::{FlushLimits, Unflushed};
 use super::writer::Writer;
 use baton_base::durable;
 
@@ -39,8 +38,10 @@ mod survey;
 pub use refusal::OpenError;
 use survey::Survey;
 
-/// Records held at once while the index catches up or a tail is restored.
+/// Records held at once while a tail is restored, and between two questions whether to go on.
 const STEP_RECORDS: usize = 256;
+/// When the index is flushed while it takes in a log.
+const FLUSH_LIMITS: FlushLimits = FlushLimits { records: 10_000, age: Duration::MAX };
 
 /// What was found and done while a log was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,7 +56,7 @@ pub struct Recovery {
     pub cut: Option<Cut>,
     /// Number of acknowledged records that the segments had lost and the index gave back.
     pub restored: u64,
-    /// Number of records that the index lacked and took in from the segments.
+    /// Number of records that the index lacked, read from the segments.
     pub caught_up: u64,
     /// Why the index, or part of it, was put aside, and where it is now.
     pub index_put_aside: Option<(String, PathBuf)>,
@@ -83,6 +84,10 @@ pub(super) struct Recovered {
     pub(super) writer: Writer,
     pub(super) ledger: Ledger,
     pub(super) index: Option<Index>,
+    /// What the index lacks.
+    pub(super) unflushed: Unflushed,
+    /// Position up to which the index has the fold's rows.
+    pub(super) saved: Position,
     pub(super) report: Recovery,
 }
 
@@ -96,74 +101,69 @@ pub(super) fn recover(
 ) -> Result<Recovered, OpenError> {
     let segments = log.join("segments");
     durable::create_private_folder(&segments).map_err(io_error("create", &segments))?;
-    let (index, mut report) = match index::open(log) {
-        Ok(opened) => (Some(opened.index), Recovery { index_put_aside: opened.aside, ..Recovery::default() }),
+    let mut report = Recovery::default();
+    let mut obsolete = None;
+    let index = match index::open(log) {
+        Ok(opened) => {
+            report.index_put_aside = opened.aside;
+            obsolete = report.index_put_aside.clone().filter(|_| opened.is_obsolete);
+            Some(opened.index)
+        }
         Err(error) if error.is_locked_elsewhere() => return Err(OpenError::InUse(error.to_string())),
         Err(error) => {
-            let problem =
-                format!("the index of the log could not be opened ({error}); restart the daemon when it can be");
-            (None, Recovery { problem: Some(problem), ..Recovery::default() })
+            report.problem =
+                Some(format!("the index of the log could not be opened ({error}); restart the daemon when it can be"));
+            None
         }
     };
-    let applied = index.as_ref().and_then(|index| index.applied().ok()).unwrap_or_default();
 
     let begun = Instant::now();
-    let mut survey = Survey::new(log, &segments, applied, fold);
-    match index.as_ref().map_or(Ok(None), |index| survey.read_after_checkpoint(index)) {
-        Ok(Some(checkpoint)) => report.checkpoint = Some(checkpoint),
-        Ok(None) => survey.read_segments()?,
-        Err(reason) => {
-            report.checkpoint_ignored = Some(reason);
-            survey.read_segments()?;
-        }
+    let mut survey = Survey::new(log, &segments, index.as_ref(), fold);
+    match survey.read_after_checkpoint() {
+        Ok(checkpoint) => report.checkpoint = checkpoint,
+        Err(reason) => report.checkpoint_ignored = Some(reason),
+    }
+    if report.checkpoint.is_none() {
+        survey.read_segments()?;
     }
     report.cut = survey.keep_cut(&*files, now)?;
     let mut writer = survey.open_writer(files, segment_bytes)?;
-    if let Some(index) = &index {
-        report.restored = survey.restore_from_index(index, &mut writer)?;
-    }
+    report.restored = survey.restore_from_index(&mut writer)?;
 
-    let on_chain = survey.chain_at_applied == Some(applied.chain);
-    let Survey { ledger, .. } = survey;
+    let broken = survey.why_index_is_broken();
+    let Survey { ledger, mut unflushed, mut saved, fed, .. } = survey;
     let tail = ledger.tail();
-    let index = if on_chain {
-        index
-    } else {
-        drop(index);
-        let reason = format!("position {} of the index is not on the chain of the segments", applied.position);
-        rebuild_index(log, reason, &mut report)
+    report.caught_up = fed;
+    let index = match broken {
+        None => index,
+        Some(reason) => {
+            drop(index);
+            (unflushed, saved) = (Unflushed::default(), Position(0));
+            rebuild_index(log, reason, &segments, tail.position, &mut report)
+        }
     };
-    let index = index.and_then(|index| match catch_up(&index, &segments, tail.position) {
-        Ok(caught_up) => {
-            report.caught_up = caught_up;
-            Some(index)
-        }
-        Err(reason) => {
-            report.problem = Some(reason);
-            None
-        }
-    });
+    if let Some((_, path)) = obsolete
+        && let Err(error) = index::remove(&path)
+    {
+        tracing::warn!(%error, path = %path.display(), "index of an earlier form not removed");
+    }
     report.events = tail.position.0;
     log_outcome(&report, &writer, begun.elapsed());
-    Ok(Recovered { writer, ledger, index, report })
+    Ok(Recovered { writer, ledger, index, unflushed, saved, report })
 }
 
-fn rebuild_index(log: &Path, reason: String, report: &mut Recovery) -> Option<Index> {
-    let opened = index::put_aside(log, reason).and_then(|aside| {
+fn rebuild_index(log: &Path, reason: String, segments: &Path, to: Position, report: &mut Recovery) -> Option<Index> {
+    let rebuilt = index::put_aside(log, reason).map_err(|error| error.to_string()).and_then(|aside| {
         report.index_put_aside = Some(aside);
-        index::open(log)
+        let index = index::open(log).map_err(|error| error.to_string())?.index;
+        report.caught_up = catch_up(&index, segments, to)?;
+        Ok(index)
     });
-    match opened {
-        Ok(opened) => Some(opened.index),
-        Err(error) => {
-            report.problem = Some(error.to_string());
-            None
-        }
-    }
+    rebuilt.map_err(|reason| report.problem = Some(reason)).ok()
 }
 
-/// Adds to the index the records up to position `to` that it lacks, from the segments, and flushes it. Returns their
-/// number; on failure the reason why the index cannot be used.
+/// Adds to the index the records up to position `to` that it lacks, from the segments, durably. Returns their number; on
+/// failure the reason why the index cannot be used.
 pub(super) fn catch_up(index: &Index, segments: &Path, to: Position) -> Result<u64, String> {
     catch_up_while(index, segments, to, &mut |_| true)
 }
@@ -181,29 +181,31 @@ pub(super) fn catch_up_while(
         return Ok(0);
     }
     let describe = |error: ScanError| error.to_string();
+    let save = |unflushed: &mut Unflushed| {
+        checkpoint::save(index, unflushed, None).map_err(|error| error.to_string())?;
+        unflushed.clear();
+        Ok::<_, String>(())
+    };
     let mut scan = Scan::between(segments, applied.position.next(), to).map_err(describe)?;
-    let (mut step, mut reached) = (Vec::with_capacity(STEP_RECORDS), applied.position);
+    let (mut unflushed, mut reached) = (Unflushed::default(), applied.position);
     while let Some(found) = scan.next().map_err(describe)? {
         if found.position <= reached {
             continue;
         }
         let record = envelope::decode(found.record).map_err(|error| error.to_string())?;
-        let position = found.position;
-        if record.position != position {
-            return Err(format!("position {position} is missing in the segments: {} is in its place", record.position));
+        reached = reached.next();
+        if (found.position, record.position) != (reached, reached) {
+            return Err(format!("position {reached} is missing in the segments: {} is in its place", record.position));
         }
-        let (bytes, chain) = (found.record.to_vec(), found.frame.chain);
-        step.push(Placed { record, bytes, chain, append_continues: found.frame.append_continues });
-        if step.len() == STEP_RECORDS || position == to {
-            index.apply(&step).map_err(|error| error.to_string())?;
-            step.clear();
-            reached = position;
-            if !go_on(position) {
-                break;
-            }
+        unflushed.push(&record, Entry { chain: found.frame.chain, bytes: found.record.to_vec() });
+        if unflushed.due_in(FLUSH_LIMITS) == Some(Duration::ZERO) {
+            save(&mut unflushed)?;
+        }
+        if reached.0.is_multiple_of(STEP_RECORDS as u64) && !go_on(reached) {
+            break;
         }
     }
-    index.flush().map_err(|error| error.to_string())?;
+    save(&mut unflushed)?;
     Ok(reached.0 - applied.position.0)
 }
 

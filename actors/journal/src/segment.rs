@@ -11,14 +11,22 @@
 //! all, so an incomplete one ends the log before its first record; [`frames`] yields no part of it.
 //!
 //! Bit 31 of a length marks the first frame of a group. A group is written only after everything before it was synced,
-//! so whatever lies before a group's first frame was once on disk for certain: if it is bad, that is damage. If no
-//! later group follows, it is the torn tail of a write that was never acknowledged, or at worst the last acknowledged
-//! group. Nothing else can tell the two apart, so nothing else is cut.
+//! so whatever lies before a group's first frame was once on disk for certain: if it is bad, that is damage.
+//!
+//! The last group may be a write that was never synced, so never acknowledged. A crash leaves of such a write that the
+//! file ends early, or that some sectors were never written and read as zeros; every other byte is as it was written.
+//! So a bad append of the last group is a torn tail only if it is cut short or has a sector of zeros ([`is_torn`]).
+//! Anything else has changed after it was written: it may have been acknowledged, and is damage. Only a torn tail is
+//! ever cut.
 //!
 //! # Hazards
 //!
 //! - No hash covers the two marks in a frame's length. A flipped mark is harmless, leads to a reported cut, or is
 //!   refused.
+//! - A disk that loses the end of the file, or a whole sector, of the last acknowledged group leaves what a torn write
+//!   does. It is cut, kept and reported, unless the index has these records and gives them back.
+//! - A file system that may show the old content of a block after a crash (ext4 with `data=writeback`) can make a torn
+//!   tail look like damage, which is refused.
 //!
 //! # Decisions
 //!
@@ -26,7 +34,7 @@
 
 use baton_conversation::record::Position;
 use baton_events::envelope;
-use baton_events::envelope::{ChainHash, FORMAT, Tail};
+use baton_events::envelope::{ChainHash, Tail};
 use sha2::{Digest, Sha256};
 
 use super::APPEND_MAX_RECORDS;
@@ -34,8 +42,10 @@ use super::APPEND_MAX_RECORDS;
 mod folder;
 pub(crate) mod scan;
 pub(super) mod sealed;
+mod torn;
 
 pub(super) use folder::{Peek, list, load, load_partial, load_sealed, path_on_disk, peek, unsealed_path};
+pub(super) use torn::{find_later_group, is_torn};
 
 /// Size of a segment's header.
 pub(super) const HEADER_BYTES: usize = 56;
@@ -52,6 +62,8 @@ const MAGIC: &[u8; 8] = b"BATONSEG";
 const SEGMENT_FORMAT: u32 = 2;
 /// The first format, which did not mark the records of one append. It is read but no longer written.
 const FIRST_FORMAT: u32 = 1;
+const ENDS_IN_LENGTH: &str = "it ends within the length of a record";
+const ENDS_IN_RECORD: &str = "it ends within a record";
 const STARTS_GROUP: u32 = 1 << 31;
 const APPEND_CONTINUES: u32 = 1 << 30;
 
@@ -216,7 +228,7 @@ fn frame_at(bytes: &[u8], offset: usize, before: ChainHash) -> Result<Frame, &'s
 
 /// Splits a frame into its length word (with the marks), its record, the hash stored after it, and its end offset.
 fn split_frame(bytes: &[u8], offset: usize) -> Result<(u32, &[u8], ChainHash, usize), &'static str> {
-    let word = bytes.get(offset..offset + LENGTH_BYTES).ok_or("it ends within the length of a record")?;
+    let word = bytes.get(offset..offset + LENGTH_BYTES).ok_or(ENDS_IN_LENGTH)?;
     let word = be_u32(word);
     let length = (word & !(STARTS_GROUP | APPEND_CONTINUES)) as usize;
     if length == 0 || length > RECORD_MAX_BYTES {
@@ -224,39 +236,8 @@ fn split_frame(bytes: &[u8], offset: usize) -> Result<(u32, &[u8], ChainHash, us
     }
     let start = offset + LENGTH_BYTES;
     let (record_end, end) = (start + length, start + length + CHAIN_BYTES);
-    let chain = bytes.get(record_end..end).ok_or("it ends within a record")?;
+    let chain = bytes.get(record_end..end).ok_or(ENDS_IN_RECORD)?;
     Ok((word, &bytes[start..record_end], chain_hash(chain), end))
-}
-
-/// Returns the offset of a group that begins after `damage`, which proves that the damaged bytes had been synced. Tries
-/// every byte for the start of a valid frame, so it does not depend on the bad frame's length.
-pub(super) fn find_later_group(bytes: &[u8], damage: Damage, before: ChainHash) -> Option<usize> {
-    // The first frames of an incomplete append are valid.
-    let (mut bad, mut before) = (damage.offset, before);
-    while let Ok(frame) = frame_at(bytes, bad, before) {
-        if frame.starts_group && bad > damage.offset {
-            return Some(bad);
-        }
-        (bad, before) = (frame.end, frame.chain);
-    }
-    // The frame right after a bad one continues from the hash stored in the bad one or, if that hash is what is bad,
-    // from the computed one.
-    if let Ok((_, record, _, end)) = split_frame(bytes, bad) {
-        match frame_at(bytes, end, envelope::chain(before, record)) {
-            Ok(frame) if frame.starts_group => return Some(frame.offset),
-            _ => {}
-        }
-    }
-    let mut offset = (bad + 1).max(size_of::<ChainHash>());
-    while offset + FRAME_BYTES < bytes.len() {
-        let looks_like_one = bytes[offset + 4] == FORMAT && bytes[offset + 5] == b'{';
-        match looks_like_one.then(|| frame_at(bytes, offset, chain_hash(&bytes[offset - 16..offset]))) {
-            Some(Ok(frame)) if frame.starts_group => return Some(frame.offset),
-            Some(Ok(frame)) => offset = frame.end,
-            _ => offset += 1,
-        }
-    }
-    None
 }
 
 fn be_u32(bytes: &[u8]) -> u32 {
@@ -275,6 +256,7 @@ fn chain_hash(bytes: &[u8]) -> ChainHash {
 
 #[cfg(test)]
 mod tests {
+    use super::torn::SECTOR_BYTES;
     use super::*;
 
     /// Three groups of 2, 1 and 2 records, each record an append. Returns the frames' bytes and where each frame
@@ -296,14 +278,38 @@ mod tests {
     }
 
     fn damage(bytes: &[u8]) -> (usize, Option<(Damage, Option<usize>)>) {
+        let (good, bad) = scan(bytes);
+        (good, bad.map(|(damage, before)| (damage, find_later_group(bytes, damage, before))))
+    }
+
+    /// The number of good frames, and the damage after them with the hash before it.
+    fn scan(bytes: &[u8]) -> (usize, Option<(Damage, ChainHash)>) {
         let (mut good, mut before) = (0, ChainHash::GENESIS);
         for frame in frames(bytes, 0, before) {
             match frame {
                 Ok(frame) => (good, before) = (good + 1, frame.chain),
-                Err(damage) => return (good, Some((damage, find_later_group(bytes, damage, before)))),
+                Err(damage) => return (good, Some((damage, before))),
             }
         }
         (good, None)
+    }
+
+    /// True if what is bad, if anything, is what a crash leaves.
+    fn torn(bytes: &[u8]) -> bool {
+        let (_, bad) = scan(bytes);
+        bad.is_none_or(|(damage, before)| is_torn(bytes, damage, before))
+    }
+
+    /// A group of one record, then one with an append of three, of more than a sector each; and where each frame begins.
+    fn large() -> (Vec<u8>, Vec<usize>) {
+        let (mut bytes, mut starts, mut chain) = (Vec::new(), Vec::new(), ChainHash::GENESIS);
+        for index in 0..4 {
+            let record = format!("\u{1}{{\"position\":{index},\"data\":\"{}\"}}", "x".repeat(700));
+            chain = envelope::chain(chain, record.as_bytes());
+            starts.push(bytes.len());
+            encode_frame(&mut bytes, index < 2, index == 1 || index == 2, record.as_bytes(), chain);
+        }
+        (bytes, starts)
     }
 
     #[test]
@@ -316,11 +322,14 @@ mod tests {
             assert_eq!(good, whole, "cut at {cut}");
             assert_eq!(bad.is_none(), at_border, "cut at {cut}");
             assert!(bad.is_none_or(|(_, behind)| behind.is_none()), "cut at {cut}");
+            assert!(torn(&bytes[..cut]), "cut at {cut}");
         }
+        let (bytes, _) = large();
+        assert!((0..=bytes.len()).all(|cut| torn(&bytes[..cut])));
     }
 
     #[test]
-    fn a_flipped_bit_anywhere_is_seen_and_is_damage_unless_in_the_last_group() {
+    fn a_flipped_bit_anywhere_is_seen_and_is_damage() {
         let (bytes, starts) = groups();
         for at in 0..bytes.len() {
             for bit in 0..8 {
@@ -341,6 +350,17 @@ mod tests {
                 let (damage, behind) = bad.expect("seen");
                 assert_eq!((good, damage.offset), (frame, starts[frame]), "byte {at} bit {bit}");
                 assert_eq!(behind.is_some(), frame < 3, "byte {at} bit {bit}: {behind:?}");
+                // The last record claims that its append goes on, as before a file that ends early.
+                let claims_more = (starts[frame], bit) == (at, 6) && frame == 4;
+                assert_eq!(torn(&flipped), claims_more, "byte {at} bit {bit}");
+            }
+        }
+        let (bytes, starts) = large();
+        for at in starts[1]..bytes.len() {
+            for bit in 0..if starts.contains(&at) { 6 } else { 8 } {
+                let mut flipped = bytes.clone();
+                flipped[at] ^= 1 << bit;
+                assert!(!torn(&flipped), "byte {at} bit {bit} of an append of several sectors");
             }
         }
     }
@@ -376,12 +396,37 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_of_zeros_within_the_last_group_is_a_torn_tail() {
-        let (mut bytes, starts) = groups();
-        bytes[starts[3]..starts[4]].fill(0);
-        assert!(matches!(damage(&bytes), (3, Some((_, None)))));
-        bytes[starts[2]..starts[3]].fill(0);
-        assert!(matches!(damage(&bytes), (2, Some((_, None)))), "nothing whole begins a group behind it");
+    fn sectors_of_zeros_within_the_last_group_are_a_torn_tail_and_other_zeros_are_not() {
+        let (whole, starts) = large();
+        let begin = starts[1];
+        let sectors: Vec<usize> = (0..=whole.len() / SECTOR_BYTES).collect();
+        let first = begin / SECTOR_BYTES;
+        assert!(sectors.len() - first > 4);
+        let zeroed = |from: usize, to: usize| {
+            let mut bytes = whole.clone();
+            bytes[from.max(begin)..to.min(whole.len())].fill(0);
+            bytes
+        };
+        // Any of the sectors may be missing, each for itself, and the file may end early as well.
+        for missing in 1..1_usize << (sectors.len() - first) {
+            let mut bytes = whole.clone();
+            for sector in first..sectors.len() {
+                if missing >> (sector - first) & 1 == 1 {
+                    let from = (sector * SECTOR_BYTES).max(begin);
+                    bytes[from..((sector + 1) * SECTOR_BYTES).min(whole.len())].fill(0);
+                }
+            }
+            let (good, bad) = damage(&bytes);
+            assert!(good == 1 && bad.is_some_and(|(_, behind)| behind.is_none()), "{missing:b}");
+            for end in [whole.len(), whole.len() - 1, whole.len() - 300, begin + 700, begin + 3] {
+                assert!(torn(&bytes[..end]), "{missing:b} up to {end}");
+            }
+        }
+        for sector in first + 1..sectors.len() - 1 {
+            let from = sector * SECTOR_BYTES;
+            assert!(!torn(&zeroed(from + 1, from + SECTOR_BYTES)), "less than sector {sector}");
+            assert!(!torn(&zeroed(from - 9, from + SECTOR_BYTES - 1)), "less than sector {sector}");
+        }
     }
 
     #[test]

@@ -1,17 +1,21 @@
-//! State that the committer and the sealer write and readers read: the index, the end of the log, sizes, and problems.
+//! State that the committer and the sealer write and readers read: the index, what it lacks, the end of the log, sizes,
+//! and problems.
 //!
-//! Reads go to the index; if it is lost or fails, they scan the segments, which is slower but gives the same answers.
+//! Reads go to the index and to the records since its last flush; if it is lost or fails, they scan the segments, which is
+//! slower but gives the same answers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope;
-use baton_events::envelope::{StoredRecord, Tail};
+use baton_events::envelope::{ChainHash, StoredRecord, Tail};
 
-use super::index::{self, Index};
+use super::index::{self, BoundedRead, Entry, Index};
+use super::ledger::Placed;
 use super::segment::scan::{Scan, ScanError, Scanned};
+use super::unflushed::Unflushed;
 use super::writer::Writer;
 use super::{READ_MAX_BYTES, ReadError, Stats};
 
@@ -22,8 +26,10 @@ const SCANS_REMEMBERED: usize = 10_000;
 pub(super) struct SharedState {
     log: PathBuf,
     segments: PathBuf,
-    /// `None` if it could not be opened, failed to take in a group, or the journal is closed.
+    /// `None` if it could not be opened, failed to take in records, or the journal is closed.
     index: RwLock<Option<Index>>,
+    /// What follows on the index up to the end of the log; empty without an index. Never locked before it.
+    unflushed: RwLock<Unflushed>,
     status: Mutex<Status>,
     /// Held during a scan of the segments, so that only one runs at a time: each reads the log from disk. For each
     /// scanned stream how far the scans went: records after that sequence lie after that position.
@@ -46,10 +52,11 @@ struct Status {
 
 impl SharedState {
     /// State for the log in folder `log`; `problem` is what is already wrong with its index.
-    pub(super) fn new(log: PathBuf, index: Option<Index>, problem: Option<String>) -> Self {
+    pub(super) fn new(log: PathBuf, index: Option<Index>, unflushed: Unflushed, problem: Option<String>) -> Self {
         let segments = log.join("segments");
-        let status = Status { problem, ..Status::default() };
-        Self { log, segments, index: RwLock::new(index), status: Mutex::new(status), scans: Mutex::default() }
+        let status = Mutex::new(Status { problem, ..Status::default() });
+        let (index, unflushed) = (RwLock::new(index), RwLock::new(unflushed));
+        Self { log, segments, index, unflushed, status, scans: Mutex::default() }
     }
 
     /// The folder of the log.
@@ -62,13 +69,31 @@ impl SharedState {
         &self.segments
     }
 
-    /// Replaces the index, closing the previous one.
+    /// Replaces the index by one that has every record, or by none, closing the previous one.
     pub(super) fn replace_index(&self, index: Option<Index>) {
         if index.is_some() {
             // It was about the previous index.
             self.lock_status().problem = None;
         }
-        *self.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+        let mut current = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        self.unflushed.write().unwrap_or_else(PoisonError::into_inner).clear();
+        *current = index;
+    }
+
+    /// Takes in records that are durable in the segments, for the next flush of the index.
+    pub(super) fn take_in(&self, placed: Vec<Placed>) {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        if index.is_some() {
+            let mut unflushed = self.unflushed.write().unwrap_or_else(PoisonError::into_inner);
+            placed.into_iter().for_each(|Placed { record, bytes, chain, .. }| {
+                unflushed.push(&record, Entry { chain, bytes });
+            });
+        }
+    }
+
+    /// The records since the last flush of the index.
+    pub(super) fn unflushed(&self) -> RwLockReadGuard<'_, Unflushed> {
+        self.unflushed.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_status(&self) -> MutexGuard<'_, Status> {
@@ -117,7 +142,7 @@ impl SharedState {
             (status.tail.position.0, status.segments, status.bytes.saturating_sub(status.shrunk));
         drop(status);
         let index_lost = self.index.read().unwrap_or_else(PoisonError::into_inner).is_none();
-        let index_live_bytes = self.read_index(|index| Ok(index.live_bytes())).flatten();
+        let index_live_bytes = self.read_index(|index| Ok(index.checkpoint()?.live_bytes));
         Stats { events, segments, bytes, index_live_bytes, problem, index_lost }
     }
 
@@ -140,22 +165,23 @@ impl SharedState {
         if status.closed { Err(ReadError::Closed) } else { Ok(status.tail) }
     }
 
-    /// Writes to the index, and drops it if that fails, since a later write would leave a gap. The next open of the log
-    /// brings in what it lacks. Returns true if the write succeeded.
-    pub(super) fn write_index(&self, write: impl FnOnce(&Index) -> Result<(), index::Error>) -> bool {
-        let outcome = {
+    /// Brings the records since the last flush into the index with `save`, and drops it if that fails, since a later
+    /// flush would leave a gap. The next open of the log brings in what it lacks. Returns what `save` does, or `None`.
+    pub(super) fn flush<T>(&self, save: impl FnOnce(&Index, &Unflushed) -> Result<T, index::Error>) -> Option<T> {
+        let saved = {
             let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-            index.as_ref().map(write)
-        };
-        match outcome {
-            None => false,
-            Some(Ok(())) => true,
-            Some(Err(error)) => {
-                self.report_index_failure(&error);
-                drop(self.index.write().unwrap_or_else(PoisonError::into_inner).take());
-                false
+            let saved = save(index.as_ref()?, &self.unflushed());
+            if saved.is_ok() {
+                self.unflushed.write().unwrap_or_else(PoisonError::into_inner).clear();
             }
-        }
+            saved
+        };
+        saved
+            .map_err(|error| {
+                self.report_index_failure(&error);
+                self.replace_index(None);
+            })
+            .ok()
     }
 
     /// Reads from the index; `None` if there is none or it fails.
@@ -178,6 +204,63 @@ impl SharedState {
                 "the index of the log failed ({error}); reads are slow until it is rebuilt in the background"
             ));
         }
+    }
+
+    /// The records of `from..=to`, bounded like a read; `None` if the index is needed but missing or fails.
+    pub(super) fn read(&self, from: Position, to: Position, limit: usize) -> Option<Vec<(Position, Entry)>> {
+        let (first, later) = {
+            let unflushed = self.unflushed();
+            let first = unflushed.first().unwrap_or(to.next());
+            (first, unflushed.read((first.max(from).0..=to.0).map(Position), limit))
+        };
+        let mut read = BoundedRead::new(limit);
+        if from < first {
+            self.read_index(|index| index.read(from, to.min(Position(first.0 - 1)), &mut read))?;
+        }
+        read.extend(later);
+        Some(read.records)
+    }
+
+    /// Like [`Self::read`], the records of a stream after sequence `after`.
+    pub(super) fn read_stream(
+        &self,
+        stream: &StreamId,
+        after: SequenceNumber,
+        to: Position,
+        limit: usize,
+    ) -> Option<Vec<(Position, Entry)>> {
+        let (first, is_known, later) = {
+            let unflushed = self.unflushed();
+            let run = unflushed.run(stream);
+            let known = run.and_then(|run| after.0.checked_sub(run.after.0));
+            let skip = usize::try_from(known.unwrap_or(0)).unwrap_or(usize::MAX);
+            let positions = run.into_iter().flat_map(|run| &run.positions).skip(skip).copied();
+            let later = unflushed.read(positions.take_while(|position| *position <= to), limit);
+            (unflushed.first().unwrap_or(to.next()), known.is_some(), later)
+        };
+        let mut read = BoundedRead::new(limit);
+        if !is_known {
+            let to = to.min(Position(first.0 - 1));
+            self.read_index(|index| index.read_stream(stream, after, to, &mut read))?;
+        }
+        read.extend(later);
+        Some(read.records)
+    }
+
+    /// Converts records that were read; `None` if one is not as it should be, which is the index's fault.
+    pub(super) fn convert<T>(
+        &self,
+        found: Vec<(Position, Entry)>,
+        mut convert: impl FnMut(Position, Entry) -> Result<T, index::Error>,
+    ) -> Option<Vec<T>> {
+        let converted: Result<_, _> = found.into_iter().map(|(position, entry)| convert(position, entry)).collect();
+        converted.map_err(|error| self.report_index_failure(&error)).ok()
+    }
+
+    /// The chain hash at a position that the log has; `None` if the index is needed but missing or fails.
+    pub(super) fn chain_at(&self, position: Position) -> Option<ChainHash> {
+        let unflushed = self.unflushed().get(position).map(|entry| entry.chain);
+        unflushed.or_else(|| self.read_index(|index| index.chain_at(position)))
     }
 
     /// Reads `from..=to` from the segments, each record as `convert` has it. Waits for other scans.

@@ -15,12 +15,12 @@ use baton_conversation::record::Position;
 use baton_events::envelope;
 use baton_events::envelope::{StoredRecord, Tail};
 
-use super::checkpoint;
+use super::checkpoint::{self, Unusable};
 use super::index::Index;
 use super::ledger::Ledger;
 use super::segment::scan::{Extent, Scan};
 use super::{ReadError, Rows};
-use index_comparison::{IndexComparison, KeySum};
+use index_comparison::IndexComparison;
 
 pub use super::segment::scan::Damaged;
 
@@ -64,7 +64,7 @@ pub struct Verified {
     pub streams: u64,
     /// Records of the index that were compared with the segments.
     pub indexed: u64,
-    /// Keys by stream that were compared.
+    /// Records listed by stream that were compared.
     pub keys: u64,
     /// The first place where the segments cannot be read on.
     pub damage: Option<Damaged>,
@@ -133,13 +133,15 @@ pub(super) fn verify(
     let extent = until.map_or(Extent::Salvage, |tail| Extent::UpTo(tail.position));
     let total = until.map_or(0, |tail| tail.position.0);
     let mut scan = Scan::new(folder, extent)?;
-    let (mut ledger, mut keys) = (Ledger::default(), KeySum::default());
+    let mut ledger = Ledger::default();
     while found.complete {
         let (record, read) = match scan.next_record(&mut ledger) {
             Ok(Some(read)) => read,
             Ok(None) => break,
             Err(error) => {
-                let damage = error.into_place();
+                let mut damage = error.into_place();
+                let limit = comparison.as_ref().map_or(Position(0), |comparison| comparison.limit.position);
+                damage.torn |= damage.is_last && limit >= damage.position;
                 found.findings.push(damage.finding());
                 found.damage = Some(damage);
                 break;
@@ -150,8 +152,7 @@ pub(super) fn verify(
         if let Some(comparison) = &mut comparison
             && position <= comparison.limit.position
         {
-            keys.add(record.stream.as_str().as_bytes(), record.sequence, position);
-            comparison.compare(position, read.record, read.frame.chain);
+            comparison.compare(&record, read.record, read.frame.chain);
         }
         auditor.record(&record);
         found.complete = !position.0.is_multiple_of(GO_ON_INTERVAL_RECORDS) || auditor.go_on(position.0, total);
@@ -172,9 +173,9 @@ pub(super) fn verify(
         if found.is_whole() {
             comparison.check_end(found.tail);
             found.lacking = comparison.limit.position.0.saturating_sub(found.tail.position.0);
-            found.complete = comparison.compare_keys(&keys, folder, auditor)?;
+            found.complete = comparison.compare_streams(auditor);
         }
-        (found.indexed, found.keys) = (comparison.compared, keys.count);
+        (found.indexed, found.keys) = (comparison.compared, comparison.listed);
         // If the segments are damaged, the index may be all that is left of them: do not suggest deleting it.
         if found.is_whole() || !found.complete {
             found.findings.extend(comparison.findings);
@@ -194,12 +195,12 @@ pub(super) fn verify(
 /// Passes the rows of the checkpoint to the auditor. Fails with the reason if they cannot be read.
 fn load_checkpoint(index: &RwLock<Option<Index>>, auditor: &mut dyn Auditor) -> Result<(), String> {
     let index = index.read().unwrap_or_else(PoisonError::into_inner);
-    // A missing or failing index is reported elsewhere.
-    let Some((index, applied)) = index.as_ref().and_then(|index| Some((index, index.applied().ok()?))) else {
-        return Ok(());
-    };
-    let Some(rows) = auditor.rows() else { return Ok(()) };
-    checkpoint::load(index, applied, rows, &mut Ledger::default()).map(drop)
+    // A missing index is reported elsewhere.
+    let (Some(index), Some(rows)) = (index.as_ref(), auditor.rows()) else { return Ok(()) };
+    match checkpoint::load(index, rows, &mut Ledger::default()) {
+        Ok(_) | Err(Unusable::OtherForm(None)) => Ok(()),
+        Err(Unusable::OtherForm(Some(reason)) | Unusable::Broken(reason)) => Err(reason),
+    }
 }
 
 impl Damaged {

@@ -75,6 +75,11 @@ pub fn inspect(home: &Path, _lock: &HomeLock) -> Result<answer::Repair, Error> {
         report.damage = crate::verify::index_beyond(home, tail).map(to_answer_finding);
         return Ok(report);
     };
+    // The next start restores a bad end that the index has.
+    if let Some(surplus) = damage.is_last.then(|| crate::verify::index_beyond(home, tail)).flatten() {
+        report.damage = Some(to_answer_finding(surplus));
+        return Ok(report);
+    }
     report.damage = Some(to_answer_finding(finding));
     // A torn tail after a crash loses nothing acknowledged; the next start removes it.
     if !damage.torn {

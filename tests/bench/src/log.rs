@@ -38,7 +38,7 @@ pub struct Log {
     pub open_ms: f64,
     /// Events per second when opening it with nothing but the segments.
     pub rebuild_events_per_second: f64,
-    /// `baton log verify --quick`, the whole process, in MB of segments per second.
+    /// `baton log verify --quick`, the whole process, in MB of segments as they were before sealing per second.
     pub verify_mb_per_second: f64,
     /// `baton log export` with the conversations, the whole process, in events per second.
     pub export_events_per_second: f64,
@@ -48,6 +48,8 @@ pub struct Log {
     pub resting: Outcome<Resting>,
     /// Bytes of segments per session.
     pub segment_bytes_per_session: u64,
+    /// Bytes of segments per session as they were before sealing.
+    pub unsealed_bytes_per_session: u64,
     /// Bytes of sled's directory per session.
     pub sled_bytes_per_session: u64,
     /// Bytes of conversations per session; each consists of two sentences.
@@ -75,9 +77,12 @@ pub(super) fn measure(workspace: &Workspace, events: u64, watch: std::time::Dura
     let environment = Environment::apart(home.clone(), claude);
     let file = workspace.path().join("export.jsonl");
     let exported = file.display().to_string();
-    let verified = run(&environment, &["log", "verify", "--quick", "--json"])?;
-    let export = run(&environment, &["log", "export", "-o", &exported])?;
-    let replay = run(&environment, &["replay", &exported, "--summary", "--json"])?;
+    let (verified, answer) = run(&environment, &["log", "verify", "--quick", "--json"])?;
+    let answer: serde_json::Value =
+        serde_json::from_slice(&answer).map_err(|error| Error::NothingMeasured(error.to_string()))?;
+    let unsealed = answer["checked"]["segment_bytes"].as_u64().unwrap_or(0);
+    let (export, _) = run(&environment, &["log", "export", "-o", &exported])?;
+    let (replay, _) = run(&environment, &["replay", &exported, "--summary", "--json"])?;
     std::fs::remove_file(&file).map_err(io_error("remove", &file))?;
     let segments = folder_size(&log.join("segments")).bytes;
     let resting = resting::measure(&environment, sessions, watch)?;
@@ -90,11 +95,12 @@ pub(super) fn measure(workspace: &Workspace, events: u64, watch: std::time::Dura
         appends,
         open_ms,
         rebuild_events_per_second: rebuild,
-        verify_mb_per_second: segments as f64 / MB / verified,
+        verify_mb_per_second: unsealed as f64 / MB / verified,
         export_events_per_second: events as f64 / export,
         replay_events_per_second: events as f64 / replay,
         resting,
         segment_bytes_per_session: segments / sessions,
+        unsealed_bytes_per_session: unsealed / sessions,
         sled_bytes_per_session: folder_size(&log.join("sled")).bytes / sessions,
         blob_bytes_per_session: folder_size(&home.join("blobs")).bytes / sessions,
     })
@@ -115,14 +121,14 @@ fn open(log: &Path, events: u64) -> Result<f64, Error> {
     Ok(seconds)
 }
 
-/// Runs `baton` to its end and returns the seconds.
-fn run(environment: &Environment, arguments: &[&str]) -> Result<f64, Error> {
+/// Runs `baton` to its end and returns the seconds, and what it printed.
+fn run(environment: &Environment, arguments: &[&str]) -> Result<(f64, Vec<u8>), Error> {
     let mut command = program::command(environment)?;
     let since = Instant::now();
     let ended = command.args(arguments).output().map_err(io_error("run", Path::new("baton")))?;
     let seconds = since.elapsed().as_secs_f64();
     match ended.status.success() {
-        true => Ok(seconds),
+        true => Ok((seconds, ended.stdout)),
         false => {
             let said = String::from_utf8_lossy(&ended.stderr).trim().to_owned();
             Err(Error::NothingMeasured(format!("`baton {}` failed: {said}", arguments.join(" "))))
@@ -139,10 +145,11 @@ impl Log {
         }
         table.row("open", format!("{:.0} ms", self.open_ms));
         table.row("rebuild of sled", format!("{:.0} events/s", self.rebuild_events_per_second));
-        table.row("verify --quick", format!("{:.0} MB/s of segments", self.verify_mb_per_second));
+        table.row("verify --quick", format!("{:.0} MB/s of segments before sealing", self.verify_mb_per_second));
         table.row("export", format!("{:.0} events/s", self.export_events_per_second));
         table.row("replay", format!("{:.0} events/s", self.replay_events_per_second));
         table.row("bytes a session, segments", self.segment_bytes_per_session.to_string());
+        table.row("bytes a session, before sealing", self.unsealed_bytes_per_session.to_string());
         table.row("bytes a session, sled", self.sled_bytes_per_session.to_string());
         table.row("bytes a session, conversation", self.blob_bytes_per_session.to_string());
         vec![table, self.resting.table("Sessions at rest", Resting::table)]

@@ -1,4 +1,4 @@
-//! Groups of records that were appended together, as the index stores them: one compressed value each.
+//! Groups of consecutive records, as the index stores them: one compressed value each.
 //!
 //! A value is the unpacked size in four bytes, then zstd over the records, each as chain hash, length in four bytes and
 //! record. Integers are big-endian. A value that unpacks to anything else is malformed.
@@ -7,13 +7,13 @@ use baton_conversation::record::Position;
 use baton_events::envelope::ChainHash;
 
 use super::super::RECORD_MAX_BYTES;
-use super::super::ledger::Placed;
 use super::{Entry, Error};
 
-/// A group ends with the record that reaches this many bytes, so that reading one record unpacks little.
-const GROUP_BYTES: usize = 16 * 1024;
-/// Most bytes of one group, unpacked.
-const UNPACKED_MAX_BYTES: usize = GROUP_BYTES + RECORD_MAX_BYTES + FRAME_BYTES;
+/// Most bytes of a group, unpacked, unless it is a single record. sled has up to 16 values in a page, and writes a page of
+/// more than 128 KiB to a file of its own; packed, that many groups are usually smaller.
+const GROUP_BYTES: usize = 32 * 1024;
+/// Most bytes of a group of one record.
+const UNPACKED_MAX_BYTES: usize = GROUP_BYTES + RECORD_MAX_BYTES;
 /// Bytes before each record.
 const FRAME_BYTES: usize = 20;
 /// zstd's default: the records are alike, so higher levels gain little.
@@ -23,7 +23,9 @@ const LEVEL: i32 = 3;
 #[derive(Debug)]
 pub(crate) struct Group {
     first: Position,
-    entries: Vec<Entry>,
+    frames: Vec<u8>,
+    /// The offsets of the frames.
+    offsets: Vec<usize>,
 }
 
 impl Group {
@@ -32,33 +34,33 @@ impl Group {
         self.first
     }
 
-    /// The record at a position.
-    pub(crate) fn get(&self, position: Position) -> Option<&Entry> {
-        let index = position.0.checked_sub(self.first.0)?;
-        self.entries.get(usize::try_from(index).ok()?)
+    /// The position after its last record.
+    pub(crate) fn end(&self) -> Position {
+        Position(self.first.0 + self.offsets.len() as u64)
     }
 
-    /// The records from a position on.
-    pub(crate) fn into_entries_from(mut self, position: Position) -> Vec<Entry> {
-        let before = usize::try_from(position.0.saturating_sub(self.first.0)).unwrap_or(usize::MAX);
-        self.entries.split_off(before.min(self.entries.len()))
+    /// The chain hash at a position, and the record.
+    pub(crate) fn get(&self, position: Position) -> Option<(ChainHash, &[u8])> {
+        let index = usize::try_from(position.0.checked_sub(self.first.0)?).ok()?;
+        let (chain, record, _) = split_frame(self.frames.get(*self.offsets.get(index)?..)?)?;
+        Some((chain, record))
     }
 }
 
 /// Splits records into groups, in order.
-pub(crate) fn split(placed: &[Placed]) -> impl Iterator<Item = &[Placed]> {
+pub(crate) fn split(entries: &[Entry]) -> impl Iterator<Item = &[Entry]> {
     let mut bytes = 0;
-    let ends = move |one: &Placed, _: &Placed| {
+    let fits = move |one: &Entry, next: &Entry| {
         bytes += one.bytes.len() + FRAME_BYTES;
-        let goes_on = bytes < GROUP_BYTES;
-        bytes = if goes_on { bytes } else { 0 };
-        goes_on
+        let fits = bytes + next.bytes.len() + FRAME_BYTES <= GROUP_BYTES;
+        bytes = if fits { bytes } else { 0 };
+        fits
     };
-    placed.chunk_by(ends)
+    entries.chunk_by(fits)
 }
 
 /// Encodes a group as a value.
-pub(crate) fn pack(group: &[Placed]) -> Result<Vec<u8>, Error> {
+pub(crate) fn pack(group: &[Entry]) -> Result<Vec<u8>, Error> {
     let mut frames = Vec::with_capacity(group.iter().map(|one| FRAME_BYTES + one.bytes.len()).sum());
     for one in group {
         frames.extend_from_slice(&one.chain.0);
@@ -79,15 +81,21 @@ pub(crate) fn unpack(first: Position, value: &[u8]) -> Result<Group, Error> {
         return Err(malformed);
     }
     let frames = zstd::bulk::decompress(packed, size)?;
-    let (mut rest, mut entries) = (frames.as_slice(), Vec::new());
-    while let Some((chain, behind)) = rest.split_first_chunk::<16>()
-        && let Some((length, behind)) = behind.split_first_chunk::<4>()
-        && let Some((bytes, behind)) = behind.split_at_checked(u32::from_be_bytes(*length) as usize)
-    {
-        entries.push(Entry { chain: ChainHash(*chain), bytes: bytes.to_vec() });
-        rest = behind;
+    let (mut offset, mut offsets) = (0, Vec::new());
+    while let Some((_, _, bytes)) = split_frame(&frames[offset..]) {
+        offsets.push(offset);
+        offset += bytes;
     }
-    if rest.is_empty() && frames.len() == size { Ok(Group { first, entries }) } else { Err(malformed) }
+    let is_whole = offset == size && frames.len() == size && first.0.checked_add(offsets.len() as u64).is_some();
+    if is_whole { Ok(Group { first, frames, offsets }) } else { Err(malformed) }
+}
+
+/// Splits the first frame: its chain hash, its record, and its length.
+fn split_frame(frames: &[u8]) -> Option<(ChainHash, &[u8], usize)> {
+    let (chain, rest) = frames.split_first_chunk::<16>()?;
+    let (length, rest) = rest.split_first_chunk::<4>()?;
+    let record = rest.get(..u32::from_be_bytes(*length) as usize)?;
+    Some((ChainHash(*chain), record, FRAME_BYTES + record.len()))
 }
 
 fn length(bytes: &[u8]) -> [u8; 4] {
@@ -97,38 +105,23 @@ fn length(bytes: &[u8]) -> [u8; 4] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_conversation::record::{Metadata, SequenceNumber, StreamId, Timestamp};
-    use baton_events::envelope::StoredRecord;
 
-    fn placed(position: u64, bytes: usize) -> Placed {
-        let record = StoredRecord {
-            position: Position(position),
-            stream: StreamId::recorded("s"),
-            sequence: SequenceNumber(1),
-            kind: "Happened".to_owned(),
-            v: 1,
-            at: Timestamp(0),
-            metadata: Metadata::default(),
-            data: "{}".to_owned(),
-        };
+    fn entry(number: usize, bytes: usize) -> Entry {
         let noise = (0..bytes as u64).map(|n| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u8).collect();
-        Placed { record, bytes: noise, chain: ChainHash([position as u8; 16]), append_continues: false }
+        Entry { chain: ChainHash([number as u8; 16]), bytes: noise }
     }
 
     fn check(sizes: &[usize], groups: &[usize]) {
-        let placed: Vec<Placed> = (7..).zip(sizes).map(|(position, size)| placed(position, *size)).collect();
-        let cut: Vec<&[Placed]> = split(&placed).collect();
+        let entries: Vec<Entry> = sizes.iter().enumerate().map(|(number, size)| entry(number, *size)).collect();
+        let cut: Vec<&[Entry]> = split(&entries).collect();
         assert_eq!(cut.iter().map(|group| group.len()).collect::<Vec<_>>(), groups, "{sizes:?}");
         for group in cut {
-            let first = group[0].record.position;
-            let unpacked = unpack(first, &pack(group).unwrap()).unwrap();
-            for one in group {
-                let entry = unpacked.get(one.record.position).unwrap();
-                assert_eq!((&entry.bytes, entry.chain), (&one.bytes, one.chain));
+            let unpacked = unpack(Position(7), &pack(group).unwrap()).unwrap();
+            assert_eq!((unpacked.first(), unpacked.end()), (Position(7), Position(7 + group.len() as u64)));
+            for (position, one) in (7..).zip(group) {
+                assert_eq!(unpacked.get(Position(position)), Some((one.chain, &*one.bytes)));
             }
-            let behind = Position(first.0 + group.len() as u64);
-            assert!(unpacked.get(behind).is_none() && unpacked.get(Position(first.0 - 1)).is_none());
-            assert_eq!(unpacked.into_entries_from(behind), []);
+            assert!(unpacked.get(unpacked.end()).is_none() && unpacked.get(Position(6)).is_none());
         }
     }
 
@@ -137,16 +130,17 @@ mod tests {
         check(&[], &[]);
         check(&[300], &[1]);
         check(&[0, 0, 5], &[3]);
-        check(&[300; 60], &[52, 8]);
-        check(&[RECORD_MAX_BYTES, 10, RECORD_MAX_BYTES, 10], &[1, 2, 1]);
+        check(&[300; 120], &[102, 18]);
+        check(&[10, RECORD_MAX_BYTES, 10, 5000, 30_000, 10], &[1, 1, 2, 2]);
     }
 
     #[test]
     fn what_is_no_group_is_refused() {
-        let group = pack(&[placed(1, 500)]).unwrap();
+        let group = pack(&[entry(1, 500)]).unwrap();
         for end in 0..group.len() {
             assert!(unpack(Position(1), &group[..end]).is_err(), "{end}");
         }
+        assert!(unpack(Position(u64::MAX), &group).is_err(), "beyond the last position");
         let mut longer = group.clone();
         longer[..4].copy_from_slice(&u32::MAX.to_be_bytes());
         assert!(unpack(Position(1), &longer).is_err(), "longer than any group");

@@ -16,6 +16,8 @@ const BROKEN_KEPT: usize = 2;
 pub(crate) struct Opened {
     pub(crate) index: Index,
     pub(crate) aside: Option<PutAside>,
+    /// True if the one that was put aside is only of an earlier form: nobody needs it once the log is open.
+    pub(crate) is_obsolete: bool,
 }
 
 /// Why an index, or parts of one, was moved out of the way, and where it is now.
@@ -30,8 +32,12 @@ pub(crate) fn open(log: &Path) -> Result<Opened, Error> {
     // sled releases its lock shortly after it is dropped, when its threads have ended.
     let _ = folders::wait_until_released(&folder);
     let error = match Index::open_unrepaired(&folder) {
-        Ok(index) => return Ok(Opened { index, aside: None }),
+        Ok(index) => return Ok(Opened { index, aside: None, is_obsolete: false }),
         Err(error) if error.is_locked_elsewhere() => return Err(error),
+        Err(error @ Error::EarlierForm) => {
+            let aside = put_aside(log, error.to_string())?;
+            return Ok(Opened { index: Index::open_unrepaired(&folder)?, aside: Some(aside), is_obsolete: true });
+        }
         Err(error) => error,
     };
     if let Err(cause) = probe_disk(log) {
@@ -56,10 +62,10 @@ fn open_without_snapshots(log: &Path, folder: &Path, first: &Error) -> Result<Op
     if let Some(path) = move_snapshots_aside(log, folder)?
         && let Ok(index) = Index::open_unrepaired(folder)
     {
-        return Ok(Opened { index, aside: Some((reason, path)) });
+        return Ok(Opened { index, aside: Some((reason, path)), is_obsolete: false });
     }
     let aside = put_aside(log, reason)?;
-    Ok(Opened { index: Index::open_unrepaired(folder)?, aside: Some(aside) })
+    Ok(Opened { index: Index::open_unrepaired(folder)?, aside: Some(aside), is_obsolete: false })
 }
 
 /// Moves the whole index out of the way.

@@ -6,20 +6,22 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use baton_conversation::record::{Position, Timestamp};
 use baton_events::envelope;
-use baton_events::envelope::{ChainHash, Tail};
+use baton_events::envelope::{ChainHash, StoredRecord, Tail};
 
 use super::super::Fold;
-use super::super::checkpoint;
+use super::super::checkpoint::{self, Unusable, View};
 use super::super::files::Files;
-use super::super::index::{self, Index};
+use super::super::index::{self, BoundedRead, Entry, Index};
 use super::super::ledger::{Ledger, Placed};
 use super::super::segment::scan::{self, Damaged, Extent, Scan, ScanError, Scanned};
-use super::super::segment::{self, HEADER_BYTES, Header, HeaderError, Peek};
+use super::super::segment::{self, FRAME_BYTES, HEADER_BYTES, Header, HeaderError, Peek};
+use super::super::unflushed::Unflushed;
 use super::super::writer::{LastFrame, Resume, Writer};
-use super::{Cut, OpenError, STEP_RECORDS, io_error};
+use super::{Cut, FLUSH_LIMITS, OpenError, STEP_RECORDS, io_error};
 use baton_base::durable;
 
 /// One pass over the segments, and its results.
@@ -28,9 +30,19 @@ pub(super) struct Survey<'a> {
     folder: &'a Path,
     fold: &'a mut dyn Fold,
     pub(super) ledger: Ledger,
+    index: Option<&'a Index>,
+    /// The position that the index claims to have reached.
     applied: Tail,
-    /// The segments' chain hash at the position that the index has reached; `None` if they do not reach it.
-    pub(super) chain_at_applied: Option<ChainHash>,
+    /// The segments' chain hash at that position; `None` if they do not reach it.
+    chain_at_applied: Option<ChainHash>,
+    /// Why the index cannot be used, whatever its end.
+    broken: Option<String>,
+    /// What the index lacks of what was read.
+    pub(super) unflushed: Unflushed,
+    /// Number of records that the index lacked.
+    pub(super) fed: u64,
+    /// Position up to which the index has the fold's rows.
+    pub(super) saved: Position,
     /// Everything up to here is in the ledger and the fold already.
     start: Tail,
     /// The end of what was read.
@@ -51,7 +63,7 @@ struct End {
     is_current: bool,
 }
 
-/// A torn tail that must be cut off before the log can be written to.
+/// A bad tail that must be cut off before the log can be written to.
 struct Torn {
     number: u32,
     offset: usize,
@@ -59,45 +71,85 @@ struct Torn {
 }
 
 impl<'a> Survey<'a> {
-    /// A pass that has read nothing yet. `applied` is the position that the index claims to have reached.
-    pub(super) fn new(log: &'a Path, folder: &'a Path, applied: Tail, fold: &'a mut dyn Fold) -> Self {
+    /// A pass that has read nothing yet.
+    pub(super) fn new(log: &'a Path, folder: &'a Path, index: Option<&'a Index>, fold: &'a mut dyn Fold) -> Self {
         let (start, tail, ledger) = (Tail::default(), Tail::default(), Ledger::default());
         let (end, torn, chain_at_applied) = (End::default(), None, None);
-        Self { log, folder, fold, ledger, applied, chain_at_applied, start, tail, end, torn }
+        let (unflushed, fed, saved) = (Unflushed::default(), 0, Position(0));
+        let applied = index.map_or(Ok(tail), Index::applied);
+        let broken = applied.as_ref().err().map(ToString::to_string);
+        let applied = applied.unwrap_or_default();
+        Self {
+            log,
+            folder,
+            fold,
+            ledger,
+            index,
+            applied,
+            chain_at_applied,
+            broken,
+            unflushed,
+            fed,
+            saved,
+            start,
+            tail,
+            end,
+            torn,
+        }
     }
 
     /// Reads what came after the checkpoint in the index, and returns the checkpoint's position; `None` if there is no
-    /// checkpoint. Fails with the reason if it cannot be used; the pass is then reset, and everything has to be read.
-    pub(super) fn read_after_checkpoint(&mut self, index: &Index) -> Result<Option<Position>, String> {
-        let outcome = self.try_checkpoint(index);
+    /// checkpoint. Fails with the reason if it cannot be used. Unless it was used, everything has to be read.
+    pub(super) fn read_after_checkpoint(&mut self) -> Result<Option<Position>, String> {
+        let outcome = match (self.index, self.fold.rows()) {
+            (Some(index), Some(rows)) if self.broken.is_none() => checkpoint::load(index, rows, &mut self.ledger),
+            _ => return Ok(None),
+        };
+        let outcome = outcome.and_then(|start| self.read_from_checkpoint(start));
         if outcome.is_err() {
             self.ledger = Ledger::default();
             (self.start, self.tail, self.chain_at_applied) = (Tail::default(), Tail::default(), None);
             (self.end, self.torn) = (End::default(), None);
+            (self.fed, self.saved) = (0, Position(0));
+            self.unflushed.clear();
             if let Some(rows) = self.fold.rows() {
                 rows.clear();
             }
         }
-        outcome
+        match outcome {
+            Ok(start) => Ok(Some(start)),
+            Err(Unusable::OtherForm(None)) => Ok(None),
+            Err(Unusable::OtherForm(Some(reason))) => Err(reason),
+            Err(Unusable::Broken(reason)) => {
+                self.broken = Some(reason.clone());
+                Err(reason)
+            }
+        }
     }
 
-    fn try_checkpoint(&mut self, index: &Index) -> Result<Option<Position>, String> {
-        let Some(rows) = self.fold.rows() else { return Ok(None) };
-        let loaded = checkpoint::load(index, self.applied, rows, &mut self.ledger)?;
-        let Some(start) = loaded.filter(|start| start.position > Position(0)) else { return Ok(None) };
-        self.start = start;
-        self.read_segments().map_err(|error| error.to_string())?;
-        // The rows describe what the index has taken in, so the segments must contain all of that.
+    fn read_from_checkpoint(&mut self, start: Tail) -> Result<Position, Unusable> {
+        (self.start, self.saved) = (start, start.position);
+        // If the segments are damaged, reading all of them says so; if they end before, the index may restore the rest.
+        let unread = |reason: String| Unusable::OtherForm(Some(reason));
+        self.read_segments().map_err(|error| unread(error.to_string()))?;
         if self.chain_at_applied != Some(self.applied.chain) {
             let (index, segments) = (self.applied.position, self.tail.position);
-            return Err(format!(
+            return Err(unread(format!(
                 "the index at position {index} is not on the chain of the segments, which end at {segments}"
-            ));
+            )));
         }
         if !self.ledger.is_whole() {
-            return Err("its streams do not account for every position of the log".into());
+            return Err(Unusable::Broken("its streams do not account for every position of the log".into()));
         }
-        Ok(Some(start.position))
+        Ok(start.position)
+    }
+
+    /// Why the index has to be rebuilt from the segments.
+    pub(super) fn why_index_is_broken(&self) -> Option<String> {
+        let is_on_chain = self.index.is_none() || self.chain_at_applied == Some(self.applied.chain);
+        let off_chain =
+            || format!("position {} of the index is not on the chain of the segments", self.applied.position);
+        self.broken.clone().or_else(|| (!is_on_chain).then(off_chain))
     }
 
     /// Reads the segments: all of them, or those from the checkpoint on.
@@ -105,15 +157,49 @@ impl<'a> Survey<'a> {
         let mut scan = Scan::new(self.folder, Extent::Whole).map_err(io_error("list", self.folder))?;
         match self.read_with(&mut scan) {
             // To be cut off before the log can be written to.
-            Err(ScanError::Damaged(place)) if place.torn => {
+            Err(ScanError::Damaged(place)) if place.is_last => {
                 let offset = usize::try_from(place.offset).unwrap_or(usize::MAX);
                 let bytes = scan.bytes().get(offset..).unwrap_or_default().to_vec();
+                if !place.torn && !self.index_has(bytes.len()) {
+                    return Err(OpenError::new(ScanError::Damaged(place), self.log));
+                }
                 self.torn = Some(Torn { number: place.segment, offset, bytes });
                 Ok(())
             }
             Err(error) => Err(OpenError::new(error, self.log)),
             Ok(()) => Ok(()),
         }
+    }
+
+    /// True if the index has the records of so many bytes after the end of what was read.
+    fn index_has(&self, bytes: usize) -> bool {
+        let (mut tail, mut found) = (self.tail, 0);
+        while found < bytes {
+            let step = self.next_from_index(tail);
+            let Some(last) = step.last() else { return false };
+            tail = Tail { position: last.record.position, chain: last.chain };
+            found += step.iter().map(|placed| placed.bytes.len() + FRAME_BYTES).sum::<usize>();
+        }
+        true
+    }
+
+    /// The next records that the index has after `tail`, as far as they follow on the chain.
+    fn next_from_index(&self, mut tail: Tail) -> Vec<Placed> {
+        let mut read = BoundedRead::new(STEP_RECORDS);
+        let mut step = Vec::new();
+        let Some(index) = self.index.filter(|_| tail.position < self.applied.position) else { return step };
+        // What was read before it failed is as good.
+        let _ = index.read(tail.position.next(), self.applied.position, &mut read);
+        for (position, entry) in read.records {
+            let Ok(record) = index::decode(&entry, position) else { break };
+            if envelope::chain(tail.chain, &entry.bytes) != entry.chain {
+                break;
+            }
+            tail = Tail { position, chain: entry.chain };
+            // The index does not know the bounds of appends; if this write is torn, the index still has all of them.
+            step.push(Placed { record, bytes: entry.bytes, chain: entry.chain, append_continues: false });
+        }
+        step
     }
 
     fn read_with(&mut self, scan: &mut Scan) -> Result<(), ScanError> {
@@ -198,7 +284,9 @@ impl<'a> Survey<'a> {
     fn take(&mut self, found: &Scanned<'_>) -> Result<(), ScanError> {
         let (frame, before) = (found.frame, self.tail.chain);
         if found.position > self.start.position {
-            self.fold.apply(&found.admit(&mut self.ledger)?);
+            let record = found.admit(&mut self.ledger)?;
+            self.fold.apply(&record);
+            self.feed(&record, found);
         }
         self.tail = Tail { position: found.position, chain: frame.chain };
         self.check_checkpoint_on_chain()?;
@@ -209,6 +297,24 @@ impl<'a> Survey<'a> {
             at.last = Some(LastFrame { offset: frame.offset as u64, before });
         }
         Ok(())
+    }
+
+    /// Has the index take in a record that it lacks.
+    fn feed(&mut self, record: &StoredRecord, found: &Scanned<'_>) {
+        let is_on_chain = self.chain_at_applied == Some(self.applied.chain);
+        let Some(index) = self.index.filter(|_| self.broken.is_none() && is_on_chain) else { return };
+        self.unflushed.push(record, Entry { chain: found.frame.chain, bytes: found.record.to_vec() });
+        self.fed += 1;
+        if self.unflushed.due_in(FLUSH_LIMITS) == Some(Duration::ZERO) {
+            let Self { ledger, saved, .. } = self;
+            let view = self.fold.rows().map(|rows| View { rows, ledger, saved: *saved });
+            match checkpoint::save(index, &self.unflushed, view.as_ref()) {
+                Ok(true) => self.saved = record.position,
+                Ok(false) => {}
+                Err(error) => self.broken = Some(error.to_string()),
+            }
+            self.unflushed.clear();
+        }
     }
 
     /// Notes the chain hash once the pass is at the position that the index claims.
@@ -253,31 +359,18 @@ impl<'a> Survey<'a> {
 
     /// Appends to the segments the records that only the index still has, as far as they follow on the chain; returns
     /// their number. They had been acknowledged: the index takes in only what was synced in a segment.
-    pub(super) fn restore_from_index(&mut self, index: &Index, writer: &mut Writer) -> Result<u64, OpenError> {
+    pub(super) fn restore_from_index(&mut self, writer: &mut Writer) -> Result<u64, OpenError> {
         let begin = self.tail.position;
-        while self.tail.position < self.applied.position {
-            let from = self.tail.position.next();
-            let Ok(entries) = index.entries(from, self.applied.position, STEP_RECORDS) else { break };
-            let mut step = Vec::with_capacity(entries.len());
-            for (position, entry) in (from.0..).map(Position).zip(entries) {
-                let chain = envelope::chain(self.tail.chain, &entry.bytes);
-                let Ok(record) = index::decode(&entry, position) else { break };
-                if chain != entry.chain || self.ledger.admit(&record, chain).is_err() {
-                    break;
-                }
-                self.tail = Tail { position, chain };
-                // The index does not know the bounds of appends; if this write is torn, the index still has all of
-                // them.
-                step.push(Placed { record, bytes: entry.bytes, chain, append_continues: false });
-            }
-            if step.is_empty() {
-                break;
-            }
+        loop {
+            let mut step = self.next_from_index(self.tail);
+            let admitted = step.iter().take_while(|placed| self.ledger.admit(&placed.record, placed.chain).is_ok());
+            step.truncate(admitted.count());
+            let Some(last) = step.last() else { return Ok(self.tail.position.0 - begin.0) };
+            self.tail = Tail { position: last.record.position, chain: last.chain };
             writer.append(&step).map_err(io_error("write to", self.folder))?;
             step.iter().for_each(|placed| self.fold.apply(&placed.record));
             self.note_chain_at_applied();
         }
-        Ok(self.tail.position.0 - begin.0)
     }
 
     fn place(&self, number: u32, offset: usize, what: String) -> Damaged {

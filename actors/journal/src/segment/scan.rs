@@ -26,7 +26,10 @@ pub struct Damaged {
     pub position: Position,
     /// What is wrong there.
     pub what: String,
-    /// True if it is the torn end of an unacknowledged write, as a crash leaves it; the next start cuts it off.
+    /// True if no later write follows it, so that the index may still have what is bad.
+    pub is_last: bool,
+    /// True if it is the torn end of an unacknowledged write, as a crash leaves it, or if the index has it; the next
+    /// start cuts it off.
     pub torn: bool,
 }
 
@@ -122,7 +125,7 @@ impl Scanned<'_> {
 /// The place in a segment at which `position` is bad or missing.
 pub(crate) fn damaged(folder: &Path, segment: u32, offset: usize, position: Position, what: String) -> Damaged {
     let path = super::path_on_disk(folder, segment);
-    Damaged { segment, path, offset: offset as u64, position, what, torn: false }
+    Damaged { segment, path, offset: offset as u64, position, what, is_last: false, torn: false }
 }
 
 impl Scan {
@@ -256,7 +259,7 @@ impl Scan {
             // Records follow only a synced header, so a segment that short never had any.
             Err(HeaderError::Bad) if self.may_be_torn(number) && self.bytes.len() <= HEADER_BYTES => {
                 let place = self.place(number, 0, HeaderError::Bad.to_string());
-                return Err(ScanError::Damaged(Damaged { torn: true, ..place }));
+                return Err(ScanError::Damaged(Damaged { is_last: true, torn: true, ..place }));
             }
             Err(HeaderError::Bad) => return Err(self.damaged(number, 0, HeaderError::Bad.to_string())),
             Err(error @ HeaderError::Newer(_)) => {
@@ -334,8 +337,10 @@ impl Scan {
                 self.damaged(self.number, damage.offset, what)
             }
             None => {
-                let place = self.place(self.number, damage.offset, damage.what.to_owned());
-                ScanError::Damaged(Damaged { torn: true, ..place })
+                let torn = super::is_torn(&self.bytes, damage, self.tail.chain);
+                let reason = if torn { "" } else { ", and that is not what a crash leaves of a write" };
+                let place = self.place(self.number, damage.offset, format!("{}{reason}", damage.what));
+                ScanError::Damaged(Damaged { is_last: true, torn, ..place })
             }
         }
     }

@@ -1,41 +1,28 @@
 //! Comparing the index of a log with its segments, in both directions, while these are read.
 
-use std::collections::VecDeque;
-use std::io;
-use std::path::Path;
+use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
-use baton_conversation::record::{Position, SequenceNumber};
-use baton_events::envelope::{ChainHash, Tail};
-use sha2::{Digest, Sha256};
+use baton_conversation::record::{Position, SequenceNumber, StreamId};
+use baton_events::envelope::{ChainHash, StoredRecord, Tail};
 
-use super::super::index::{Error, Group, Index, StreamKey};
-use super::super::ledger::Ledger;
-use super::super::segment::scan::{Extent, Scan};
+use super::super::index::{Error, Group, Index};
 use super::{Auditor, Finding};
 
-/// Groups or keys of the index read in one step; a replacement of the index may have to wait for one step.
-const STEP: usize = 256;
-/// Wrong stream keys that are reported one by one.
-const KEYS_REPORTED: usize = 3;
+/// Streams of the index read in one step; a replacement of the index may have to wait for one step.
+const STEP: usize = 64;
 
-/// A sum over keys by stream: two sets of keys are equal if their sums and counts are.
+/// A sum over the positions of a stream's records, in their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct KeySum {
-    pub(super) count: u64,
-    sum: u128,
+struct Positions {
+    count: u64,
+    sum: u64,
 }
 
-impl KeySum {
-    pub(super) fn add(&mut self, stream: &[u8], sequence: SequenceNumber, position: Position) {
-        let mut digest = Sha256::new();
-        digest.update(sequence.0.to_be_bytes());
-        digest.update(position.0.to_be_bytes());
-        digest.update(stream);
-        let mut word = [0; 16];
-        word.copy_from_slice(&digest.finalize()[..16]);
+impl Positions {
+    fn add(&mut self, position: Position) {
         self.count += 1;
-        self.sum = self.sum.wrapping_add(u128::from_be_bytes(word));
+        self.sum = (self.sum.rotate_left(5) ^ position.0).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
 }
 
@@ -55,8 +42,11 @@ pub(super) struct IndexComparison<'a> {
     /// The index is compared up to here. On a closed log this is its own end; it takes in what it lacks at the next
     /// start.
     pub(super) limit: Tail,
-    groups: VecDeque<Group>,
+    group: Option<Group>,
+    streams: HashMap<StreamId, Positions>,
     pub(super) compared: u64,
+    /// Records that the index lists by stream.
+    pub(super) listed: u64,
     pub(super) findings: Vec<Finding>,
     /// True once the records differ; the rest is not compared.
     ended: bool,
@@ -64,12 +54,20 @@ pub(super) struct IndexComparison<'a> {
 
 impl<'a> IndexComparison<'a> {
     pub(super) fn new(index: &'a RwLock<Option<Index>>, until: Option<Tail>) -> Self {
-        let groups = VecDeque::new();
-        let mut new = Self { index, limit: Tail::default(), groups, compared: 0, findings: Vec::new(), ended: false };
-        match (until, new.read_index(Index::applied)) {
-            (_, Err(error)) => new.report_difference("log/sled".to_owned(), error),
-            (Some(tail), Ok(_)) => new.limit = tail,
-            (None, Ok(applied)) => new.limit = applied,
+        let mut new = Self {
+            index,
+            limit: Tail::default(),
+            group: None,
+            streams: HashMap::new(),
+            compared: 0,
+            listed: 0,
+            findings: Vec::new(),
+            ended: false,
+        };
+        match new.read_index(Index::applied) {
+            Err(error) => new.report_difference("log/sled".to_owned(), error),
+            // What an open log has beyond that is checked when it is in the index.
+            Ok(applied) => new.limit = until.filter(|until| until.position < applied.position).unwrap_or(applied),
         }
         new
     }
@@ -90,31 +88,29 @@ impl<'a> IndexComparison<'a> {
         });
     }
 
-    pub(super) fn compare(&mut self, position: Position, record: &[u8], chain: ChainHash) {
+    pub(super) fn compare(&mut self, record: &StoredRecord, bytes: &[u8], chain: ChainHash) {
         if self.ended {
             return;
         }
-        let place = format!("position {position}");
-        if self.groups.is_empty() {
-            match self.read_index(|index| index.groups(position, STEP)) {
-                Ok(groups) => self.groups.extend(groups),
-                Err(error) => return self.report_difference(place, error),
-            }
+        let position = record.position;
+        match self.streams.get_mut(&record.stream) {
+            Some(positions) => positions.add(position),
+            None => self.streams.entry(record.stream.clone()).or_default().add(position),
         }
-        let Some(group) = self.groups.front() else {
+        let place = format!("position {position}");
+        if self.group.as_ref().is_none_or(|group| group.end() <= position) {
+            self.group = match self.read_index(|index| index.group_from(position)) {
+                Ok(group) => group,
+                Err(error) => return self.report_difference(place, error),
+            };
+        }
+        let Some(group) = &self.group else {
             return self.report_difference(place, "it ends before that".to_owned());
         };
-        let goes_on = group.get(position.next()).is_some();
         match group.get(position) {
-            Some(entry) if entry.bytes == record && entry.chain == chain => self.compared += 1,
-            Some(_) => return self.report_difference(place, "the record there is a different one".to_owned()),
-            None => {
-                let first = group.first();
-                return self.report_difference(place, format!("it goes on with position {first}"));
-            }
-        }
-        if !goes_on {
-            self.groups.pop_front();
+            Some(found) if found == (chain, bytes) => self.compared += 1,
+            Some(_) => self.report_difference(place, "the record there is a different one".to_owned()),
+            None => self.report_difference(place, format!("it goes on with position {}", group.first())),
         }
     }
 
@@ -131,68 +127,56 @@ impl<'a> IndexComparison<'a> {
         }
     }
 
-    /// Compares the keys by stream with those of the records. Returns false if the auditor stopped it.
-    pub(super) fn compare_keys(
-        &mut self,
-        records: &KeySum,
-        folder: &Path,
-        auditor: &mut dyn Auditor,
-    ) -> io::Result<bool> {
+    /// Compares the positions by stream with those of the records. Returns false if the auditor stopped it.
+    pub(super) fn compare_streams(&mut self, auditor: &mut dyn Auditor) -> bool {
         let to = self.limit.position;
-        if self.ended {
-            return Ok(true);
-        }
-        let (mut found, mut after): (KeySum, Option<Vec<u8>>) = (KeySum::default(), None);
-        loop {
-            let step = match self.read_index(|index| index.stream_keys(after.as_deref(), STEP)) {
-                Ok(step) => step,
-                Err(error) => {
-                    self.report_difference("its keys by stream".to_owned(), error);
-                    return Ok(true);
+        let mut after: Option<Vec<u8>> = None;
+        while !self.ended {
+            let mut step: Vec<(Vec<u8>, Positions)> = Vec::new();
+            let read = self.read_index(|index| {
+                let mut names = Vec::new();
+                index.for_each_row(after.as_deref(), |name, _| {
+                    names.push(name.to_vec());
+                    Ok(names.len() < STEP)
+                })?;
+                for name in names {
+                    let mut positions = Positions::default();
+                    let listed = index.positions(&name, SequenceNumber(0), usize::MAX)?;
+                    listed
+                        .into_iter()
+                        .take_while(|position| *position <= to)
+                        .for_each(|position| positions.add(position));
+                    step.push((name, positions));
                 }
-            };
-            for StreamKey { stream, sequence, position, .. } in step.iter().filter(|key| key.position <= to) {
-                found.add(stream, *sequence, *position);
+                Ok(())
+            });
+            if let Err(error) = read {
+                self.report_difference("its streams".to_owned(), error);
             }
-            let Some(last) = step.into_iter().next_back() else { break };
-            after = Some(last.key);
+            let Some((last, _)) = step.last() else { break };
+            after = Some(last.clone());
+            for (name, found) in step {
+                self.compare_stream(&String::from_utf8_lossy(&name), found);
+            }
             if !auditor.go_on(to.0, to.0) {
-                return Ok(false);
+                return false;
             }
         }
-        if found != *records {
-            self.report_wrong_keys(found.count, records.count, to, folder)?;
+        if let Some((stream, positions)) = self.streams.iter().next().filter(|_| !self.ended) {
+            let what = format!("none of its {} records can be found by its stream", positions.count);
+            self.report_difference(stream.to_string(), what);
         }
-        Ok(true)
+        true
     }
 
-    /// Reports wrong keys: the first few that are missing or name another position, and whether there are too many.
-    fn report_wrong_keys(&mut self, found: u64, expected: u64, to: Position, folder: &Path) -> io::Result<()> {
-        let mut wrong = Vec::new();
-        let (mut scan, mut ledger) = (Scan::new(folder, Extent::Salvage)?, Ledger::default());
-        while wrong.len() < KEYS_REPORTED
-            && let Ok(Some((record, _))) = scan.next_record(&mut ledger)
-            && record.position <= to
-        {
-            match self.read_index(|index| index.position_of(&record.stream, record.sequence)) {
-                Ok(Some(position)) if position == record.position => {}
-                Ok(named) => wrong.push((record.stream, record.sequence, record.position, named)),
-                Err(_) => {}
-            }
+    fn compare_stream(&mut self, stream: &str, found: Positions) {
+        self.listed += found.count;
+        let expected = self.streams.remove(stream).unwrap_or_default();
+        if found.count != expected.count {
+            let what = format!("it lists {} records of it, but there are {}", found.count, expected.count);
+            self.report_difference(stream.to_owned(), what);
+        } else if found != expected {
+            self.report_difference(stream.to_owned(), "it lists other positions of its records".to_owned());
         }
-        for (stream, sequence, position, named) in wrong {
-            let what = match named {
-                Some(named) => format!("number {} of {stream} is listed at position {named}", sequence.0),
-                None => format!("number {} of {stream} cannot be found by its stream", sequence.0),
-            };
-            self.report_difference(format!("position {position}"), what);
-        }
-        if self.findings.is_empty() || found > expected {
-            self.report_difference(
-                "its keys by stream".to_owned(),
-                format!("it has {found} of them for {expected} records"),
-            );
-        }
-        Ok(())
     }
 }
