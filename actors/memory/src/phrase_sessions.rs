@@ -29,13 +29,13 @@ impl Searcher {
         match (what, phrase.stems.as_slice(), phrase.stops.as_slice()) {
             (_, [], []) => {}
             (Without::Word(_), [stem], []) if index_decides(stem) => {
-                for field in [fields.body, fields.words, fields.episode] {
+                for field in [fields.body, fields.episode] {
                     add_with_token(&snapshot, field, stem, &mut found.sessions)?;
                 }
             }
             (Without::Word(_), [], [stop]) => {
                 add_with_token(&snapshot, fields.stops, stop, &mut found.sessions)?;
-                let filter = TurnFilter::for_phrase(text, &snapshot)?;
+                let filter = TurnFilter::for_phrase(text);
                 add_by_episode(&snapshot, &filter, &phrase, &mut Texts::default(), &mut found)?;
             }
             _ => add_with_phrase(&snapshot, text, &phrase, &mut found)?,
@@ -69,13 +69,13 @@ fn add_with_token(snapshot: &Snapshot, field: Field, token: &str, sessions: &mut
 
 /// Adds the sessions that contain a text word for word.
 fn add_with_phrase(snapshot: &Snapshot, text: &str, phrase: &Phrase, found: &mut SessionMatches) -> Result<(), Error> {
-    let filter = TurnFilter::for_phrase(text, snapshot)?;
+    let filter = TurnFilter::for_phrase(text);
     let mut texts = Texts::default();
     for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
         let segment_filter = filter.for_segment(snapshot, reader, segment)?;
-        for doc in segment_filter.required() {
+        for doc in segment_filter.required().unwrap_or_default() {
             let Some(id) = segment.id_of(*doc).filter(|_| !reader.is_deleted(*doc)) else { continue };
-            if found.sessions.contains(id) || !segment_filter.admits_session(id) {
+            if found.sessions.contains(id) {
                 continue;
             }
             let says = texts.admits(&filter, snapshot, DocAddress::new(number, *doc))?;
