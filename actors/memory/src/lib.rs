@@ -132,8 +132,7 @@ pub struct Entry<'a> {
     pub titles: &'a Titles,
     /// All units of the session.
     pub units: &'a dyn Units,
-    /// The first unit that may differ from what the index holds, in itself or in one of the two units on either side of
-    /// it; earlier units are not written again. 0 replaces all. All units are also replaced, whatever this says, when
+    /// The first unit that may differ from what the index holds; earlier units are not written again. 0 replaces all. All units are also replaced, whatever this says, when
     /// the index holds another generation, project or group of the session, or fewer units.
     pub changed_from: usize,
     /// Entities and facts of the session; they replace those that the index holds of it.
