@@ -358,11 +358,11 @@ fn read_dense(text: &str, start: usize, listener: &mut impl Listener) -> usize {
     while let Some((Class::Dense, len)) = class_at(text, at) {
         let here = at..at + len;
         if let Some(previous) = before.replace(at) {
+            let pair = previous..here.end;
+            listener.word(&text[pair.clone()], &text[pair.clone()], pair);
             if previous == start {
                 listener.single(&text[start..at], start..at);
             }
-            let pair = previous..here.end;
-            listener.word(&text[pair.clone()], &text[pair.clone()], pair);
             listener.single(&text[here.clone()], here.clone());
         }
         at = here.end;

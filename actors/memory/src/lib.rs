@@ -12,8 +12,8 @@
 //! Layers, each of which uses only those before it:
 //!
 //! 1. `limits`, `schema`, `pretokenized`, and text without an index: `analyzer`, `irregular`, `phrase`, `dates`,
-//!    `pair_count`, `plain_words`
-//! 2. `snapshot`: a committed state, its segments and their columns; `searcher`: the handle whose methods are the
+//!    `plain_words`
+//! 2. `snapshot`: a committed state, its segments and their columns, `turn_table`; `searcher`: the handle whose methods are the
 //!    queries
 //! 3. `vectors`: the files of vectors, and the vector of a query
 //! 4. parts of a query over a snapshot: `prefix`, `proximity`, `required_terms`, `texts`; then `query`
@@ -43,7 +43,6 @@ mod limits;
 mod named_files;
 mod nearest;
 mod outcomes;
-mod pair_count;
 mod phrase;
 mod phrase_sessions;
 mod plain_words;
@@ -66,6 +65,7 @@ mod store;
 mod tests;
 mod texts;
 mod titles;
+mod turn_table;
 mod turns;
 mod usage;
 pub mod vectors;
@@ -86,7 +86,7 @@ pub use outcomes::{Selector, WitnessQuery, Witnesses};
 pub use query::Query;
 pub use reasons::Reason;
 pub use required_terms::Requirements;
-pub use search::{Hit, Kind, SearchResult};
+pub use search::{Hit, Kind, SearchResult, Unread};
 pub use searcher::Searcher;
 pub use snapshot::SessionCourse;
 pub use store::{Checkpoint, Opened, Store};
@@ -95,7 +95,7 @@ pub use titles::Titles;
 /// Version of everything that determines what the index holds. Raise it with every change of the analyzer, the fields,
 /// the cutting into units, entities and facts, the filter or the redaction, or when an earlier version may have written
 /// something wrong. An index of another version is rebuilt.
-pub const PROJECTION_VERSION: u32 = 23;
+pub const PROJECTION_VERSION: u32 = 24;
 
 /// Links to other sessions that are kept per session; agents write one, or a few.
 pub const MAX_LINKS: usize = 16;
@@ -132,8 +132,7 @@ pub struct Entry<'a> {
     pub titles: &'a Titles,
     /// All units of the session.
     pub units: &'a dyn Units,
-    /// The first unit that may differ from what the index holds, in itself or in one of the two units on either side of
-    /// it; earlier units are not written again. 0 replaces all. All units are also replaced, whatever this says, when
+    /// The first unit that may differ from what the index holds; earlier units are not written again. 0 replaces all. All units are also replaced, whatever this says, when
     /// the index holds another generation, project or group of the session, or fewer units.
     pub changed_from: usize,
     /// Entities and facts of the session; they replace those that the index holds of it.

@@ -7,8 +7,7 @@ use std::time::Duration;
 pub(super) const WRITER_HEAP_BYTES: usize = 40_000_000;
 /// Documents handed to the writer at a time; bounds how much of a very long session is in memory twice.
 pub(super) const WRITE_BATCH_DOCS: usize = 256;
-/// Bytes of one session's words that represent the session as a whole: more than a million words. A longer session is
-/// represented by its first words and marked as cut; all its turns are indexed all the same.
+/// Bytes of one session's distinct words of which 4-grams are made; later ones have none.
 pub(super) const SESSION_WORDS_BYTES: usize = 8 * 1024 * 1024;
 /// Text that may wait for the writer; enough that neither side waits for the other.
 pub(super) const QUEUED_BYTES: usize = 8 * 1024 * 1024;
@@ -44,6 +43,9 @@ pub(super) const QUERY_BYTES: usize = 16 * 1024;
 pub(super) const QUERY_TOKENS: usize = 400;
 /// Different words and names that are searched for; the rarest, which decide.
 pub(super) const QUERY_TERMS: usize = 48;
+/// Postings that a query reads to score turns: some 30 ms. Beyond it the commonest words are left out, and the answer
+/// says so.
+pub(super) const QUERY_POSTINGS: u64 = 1_000_000;
 /// Synonyms of a query's words that are searched for.
 pub(super) const SYNONYMS: usize = 200;
 /// Turns taken before they are grouped by session: 200 to 400 give the same ranking.
@@ -62,8 +64,8 @@ pub(super) const MAX_SESSIONS: usize = 200;
 pub(super) const MAX_TURNS_PER_SESSION: usize = 20;
 /// Words of a query that form bigrams and near pairs.
 pub(super) const PAIR_WORDS: usize = 16;
-/// Work limit (session documents times pairs) for estimating how many sessions contain a pair.
-pub(super) const PAIR_WORK: usize = 20_000;
+/// Work limit (turns times pairs) for estimating how many sessions contain a pair.
+pub(super) const PAIR_WORK: usize = 400_000;
 /// Grams of a query that are searched for.
 pub(super) const QUERY_GRAMS: usize = 256;
 /// Words whose stems are cached while the snippets of one answer are cut.
@@ -93,10 +95,6 @@ pub(super) const PREFIX_TERMS: usize = 50;
 pub(super) const PREFIX_LOOKED: usize = 2_000_000;
 /// Of these, the ones in most of a segment's documents that are counted over all segments.
 pub(super) const PREFIX_COUNTED: usize = 1_000;
-/// A phrase is located by word positions only if its rarest word is in at most this many sessions.
-pub(super) const PHRASE_SESSIONS: u64 = 5_000;
-/// If at most this many turns contain all words of a phrase, only these are scored.
-pub(super) const PHRASE_TURNS: usize = 4_096;
 /// Texts of the best turns that are read first to check for a phrase; usually enough of them contain it.
 pub(super) const PHRASE_TEXTS: usize = 400;
 /// Turns ranked as candidates for a phrase when those are not enough; 16 bytes each.

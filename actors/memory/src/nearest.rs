@@ -12,13 +12,13 @@ use tantivy::{DocAddress, Score, TantivyDocument};
 use super::analyzer::Analyzer;
 use super::copies::Copies;
 use super::limits::{NEAREST_TURNS, PHRASE_TEXTS};
-use super::query::{Plan, Query};
+use super::query::Query;
 use super::required_terms::TurnFilter;
 use super::schema::text;
 use super::snapshot::Snapshot;
-use super::turns::{Admission, Known, Scored};
+use super::turns::{Admission, Known, Scored, TurnScores};
 use super::vectors::Cosines;
-use super::{Error, score_weights, turns};
+use super::{Error, score_weights};
 
 /// A turn that is also found by its words is reported as found by its vector if its cosine is at least this far between
 /// the average and the best cosine. Affects the reported reasons only, not the rank.
@@ -51,8 +51,8 @@ pub(super) struct Joined {
 /// decide then.
 pub(super) fn join(
     snapshot: &Snapshot,
-    plan: &Plan,
     query: &Query<'_>,
+    scores: &TurnScores<'_>,
     copies: &mut Copies<'_>,
     by_words: Vec<Scored>,
     counted: usize,
@@ -62,11 +62,9 @@ pub(super) fn join(
     let mut nearest = nearest(snapshot, query, &cosines)?;
     copies.remove_copied(&mut nearest)?;
     let known: BTreeSet<DocAddress> = by_words.iter().map(|turn| turn.address).collect();
-    let mut others: Vec<DocAddress> =
-        nearest.iter().map(|turn| turn.address).filter(|address| !known.contains(address)).collect();
-    others.sort_unstable();
+    let others = nearest.iter().map(|turn| turn.address).filter(|address| !known.contains(address));
     let mut all = by_words;
-    all.extend(turns::scores(snapshot, plan, &others)?);
+    all.extend(others.map(|address| Scored { score: scores.of(address), address }));
 
     let best_cosine = all.iter().filter_map(|turn| cosines.of(turn.address)).fold(0.0, f32::max);
     if best_cosine <= 0.0 {

@@ -29,7 +29,7 @@ impl Searcher {
         match (what, phrase.stems.as_slice(), phrase.stops.as_slice()) {
             (_, [], []) => {}
             (Without::Word(_), [stem], []) if index_decides(stem) => {
-                for field in [fields.body, fields.words, fields.episode] {
+                for field in [fields.body, fields.episode] {
                     add_with_token(&snapshot, field, stem, &mut found.sessions)?;
                 }
             }
@@ -73,9 +73,9 @@ fn add_with_phrase(snapshot: &Snapshot, text: &str, phrase: &Phrase, found: &mut
     let mut texts = Texts::default();
     for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
         let segment_filter = filter.for_segment(snapshot, reader, segment)?;
-        for doc in segment_filter.required() {
+        for doc in segment_filter.required().unwrap_or_default() {
             let Some(id) = segment.id_of(*doc).filter(|_| !reader.is_deleted(*doc)) else { continue };
-            if found.sessions.contains(id) || !segment_filter.admits_session(id) {
+            if found.sessions.contains(id) {
                 continue;
             }
             let says = texts.admits(&filter, snapshot, DocAddress::new(number, *doc))?;

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::analyzer;
+use super::limits::SESSION_WORDS_BYTES;
 use super::pretokenized::END;
 
 /// A set of words that keeps their first order. Words are told apart by a hash of 64 bits.
@@ -14,7 +15,7 @@ pub(super) struct PlainWords {
 
 impl PlainWords {
     pub(super) fn push(&mut self, word: &str) {
-        if self.seen.insert(analyzer::hash(word.as_bytes())) {
+        if self.packed.len() < SESSION_WORDS_BYTES && self.seen.insert(analyzer::hash(word.as_bytes())) {
             self.packed.push_str(word);
             self.packed.push(END);
         }

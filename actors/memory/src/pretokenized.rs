@@ -1,15 +1,16 @@
 //! How analysed text enters the index: as tokens, one per line.
 //!
-//! A unit's text is analysed once, although it is part of its neighbours' context and of its session. So the index gets
-//! **packed** text: each token ends with a newline, which no token contains. An empty line is a border that no pair of
-//! words crosses.
+//! A unit's text is analysed once, for its turn and for its session. So the index gets **packed** text: each token ends
+//! with a newline, which no token contains. An empty line is a border that no pair of words crosses.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
+use super::analyzer::NAME_PREFIX;
+
 /// Ends each token.
 pub(super) const END: char = '\n';
-/// Marks a session with more words than were indexed; no word contains this character.
-pub(super) const CUT: &str = "=cut";
+/// Precedes a character that stands within a word of a script without spaces: it takes no place of its own.
+pub(super) const WITHIN: char = '\u{1}';
 /// Maximum distance in words of a near pair.
 pub(super) const NEAR_WORDS: usize = 8;
 /// Characters in a gram.
@@ -18,7 +19,8 @@ const GRAM_CHARS: usize = 4;
 /// What the index makes of packed text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Packed {
-    /// The tokens themselves, with positions that keep near pairs from crossing a border.
+    /// The tokens themselves. Words are at consecutive positions, which keep near pairs from crossing a border; names,
+    /// and characters [`WITHIN`] a word, are where the last word is.
     Tokens,
     /// The 4-grams of each token, written `^token$`.
     Grams,
@@ -76,20 +78,19 @@ impl<'a> Lines<'a> {
         Some(line)
     }
 
-    fn set_token(&mut self, text: &str) {
-        self.token.text.clear();
-        self.token.text.push_str(text);
-        self.token.position = self.position;
-        self.position += 1;
-    }
-
     fn next_token(&mut self) -> bool {
         while let Some(line) = self.line() {
-            if !line.is_empty() {
-                self.set_token(line);
-                return true;
+            if line.is_empty() {
+                self.position += NEAR_WORDS;
+                continue;
             }
-            self.position += NEAR_WORDS;
+            let text = line.strip_prefix(WITHIN).unwrap_or(line);
+            let is_word = text.len() == line.len() && !line.starts_with(NAME_PREFIX);
+            self.token.text.clear();
+            self.token.text.push_str(text);
+            self.token.position = if is_word { self.position } else { self.position.saturating_sub(1) };
+            self.position += usize::from(is_word);
+            return true;
         }
         false
     }
@@ -175,5 +176,18 @@ mod tests {
         }
         assert_eq!(positions[1] - positions[0], 1);
         assert!(positions[2] - positions[1] > NEAR_WORDS);
+    }
+
+    #[test]
+    fn names_and_characters_within_a_word_take_no_place_between_words() {
+        let mut tokenizer = Packed::Tokens;
+        let mut stream = tokenizer.token_stream("=a\nfix\nfoo\nbar\n=foo_bar\nnow\n東京\n\u{1}東\n\u{1}京\nhere\n");
+        let mut found = Vec::new();
+        while stream.advance() {
+            found.push((stream.token().text.clone(), stream.token().position));
+        }
+        let expected = [("=a", 0), ("fix", 0), ("foo", 1), ("bar", 2), ("=foo_bar", 2), ("now", 3), ("東京", 4)];
+        let within = [("東", 4), ("京", 4), ("here", 5)];
+        assert!(found.iter().map(|(text, at)| (&**text, *at)).eq(expected.into_iter().chain(within)), "{found:?}");
     }
 }

@@ -1,23 +1,19 @@
 //! What turns must and must not contain to be found. This only filters; it does not affect ranks.
 //!
-//! The index alone decides about single words, except words that it has of every turn's date or speaker. It has
-//! positions only for whole sessions. So a turn with a phrase must have all its words, and its session must have them
-//! in a row; then the turn's text decides. Texts are read best turn first, and only as many as are needed.
-
-use std::collections::BTreeSet;
+//! The index alone decides about single words, except words that it has of every turn's date or speaker. A turn with a
+//! phrase must have its words in a row, stop words left out, which the index knows; then the turn's text decides. Texts
+//! are read best turn first, and only as many as are needed.
 
 use baton_ask::query::{MONTHS, Without};
 use baton_conversation::record::Timestamp;
-use tantivy::index::{InvertedIndexReader, SegmentReader};
+use tantivy::index::SegmentReader;
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::{Field, IndexRecordOption};
 use tantivy::{DocAddress, DocId, DocSet, TERMINATED, Term};
 
 use super::Error;
 use super::analyzer::Analyzer;
-use super::limits::PHRASE_SESSIONS;
 use super::phrase::Phrase;
-use super::pretokenized::CUT;
 use super::snapshot::{Segment, Snapshot};
 
 /// Requirements of a query; by default none.
@@ -42,8 +38,6 @@ pub(super) struct TurnFilter {
     excluded_phrases: Vec<Phrase>,
     after: Option<i64>,
     before: Option<i64>,
-    /// The sessions that have the words of all phrases in a row; `None` if that was not determined.
-    sessions: Option<BTreeSet<Box<str>>>,
     /// Of each segment the documents of sessions whose title and episode have the words of all phrases, ascending;
     /// `None` if there are no such words.
     episodes: Option<Vec<Vec<DocId>>>,
@@ -79,7 +73,7 @@ impl TurnFilter {
 
     /// Looks up where the words of the phrases are, so that few texts are read.
     fn with_words_of(self, snapshot: &Snapshot) -> Result<Self, Error> {
-        Ok(Self { sessions: self.sessions(snapshot)?, episodes: self.episodes(snapshot)?, ..self })
+        Ok(Self { episodes: self.episodes(snapshot)?, ..self })
     }
 
     fn episodes(&self, snapshot: &Snapshot) -> Result<Option<Vec<Vec<DocId>>>, Error> {
@@ -153,20 +147,6 @@ impl TurnFilter {
             })
     }
 
-    /// The sessions that have the words of every multi-word phrase in a row. `None` if there is no such phrase or if
-    /// too many sessions would have to be examined.
-    fn sessions(&self, snapshot: &Snapshot) -> Result<Option<BTreeSet<Box<str>>>, Error> {
-        let mut all: Option<BTreeSet<Box<str>>> = None;
-        for phrase in self.phrases.iter().filter(|phrase| phrase.stems.len() > 1) {
-            let Some(sessions) = sessions_with_sequence(snapshot, &phrase.stems)? else { continue };
-            all = Some(match all {
-                None => sessions,
-                Some(known) => known.into_iter().filter(|id| sessions.contains(id)).collect(),
-            });
-        }
-        Ok(all)
-    }
-
     /// The filter for the turns of one segment.
     pub(super) fn for_segment<'a>(
         &'a self,
@@ -175,9 +155,15 @@ impl TurnFilter {
         segment: &'a Segment,
     ) -> Result<SegmentFilter<'a>, Error> {
         let fields = &snapshot.fields;
-        let stems = self.phrases.iter().flat_map(|phrase| &phrase.stems).map(|stem| (fields.body, stem));
-        let stops = self.phrases.iter().flat_map(|phrase| &phrase.stops).map(|stop| (fields.stops, stop));
-        let required = docs_with_all(reader, &stems.chain(stops).collect::<Vec<_>>())?;
+        let mut required: Option<Vec<DocId>> = None;
+        for phrase in &self.phrases {
+            if !phrase.stems.is_empty() {
+                required = Some(docs_with_sequence(reader, required, fields.body, &phrase.stems)?);
+            }
+            for stop in &phrase.stops {
+                required = Some(docs_with_token(reader, required, fields.stops, stop)?);
+            }
+        }
         let mut excluded = Vec::new();
         for (field, token) in &self.excluded {
             excluded.append(&mut docs_with_token(reader, None, *field, token)?);
@@ -192,18 +178,13 @@ impl TurnFilter {
 pub(super) struct SegmentFilter<'a> {
     filter: &'a TurnFilter,
     segment: &'a Segment,
-    /// Turns with all words of all phrases, ascending; `None` for all turns.
+    /// Turns with the words of all phrases, ascending; `None` for all turns.
     required: Option<Vec<DocId>>,
     /// Turns with an excluded word, ascending.
     excluded: Vec<DocId>,
 }
 
 impl SegmentFilter<'_> {
-    /// The only turns that may pass, if they are known and at most `most`.
-    pub(super) fn few(&self, most: usize) -> Option<&[DocId]> {
-        self.required.as_deref().filter(|required| required.len() <= most)
-    }
-
     pub(super) fn admits(&self, doc: DocId) -> bool {
         self.required.as_ref().is_none_or(|required| required.binary_search(&doc).is_ok())
             && self.excluded.binary_search(&doc).is_err()
@@ -211,14 +192,9 @@ impl SegmentFilter<'_> {
                 || self.filter.is_in_time(self.segment.at.as_ref().and_then(|at| at.first(doc))))
     }
 
-    /// Turns with all words of all phrases, ascending; empty if no phrase is required.
-    pub(super) fn required(&self) -> &[DocId] {
-        self.required.as_deref().unwrap_or_default()
-    }
-
-    /// True if turns of the session may pass.
-    pub(super) fn admits_session(&self, id: &str) -> bool {
-        self.filter.sessions.as_ref().is_none_or(|sessions| sessions.contains(id))
+    /// The turns with the words of all phrases, ascending: only these may pass. `None` if no phrase is required.
+    pub(super) fn required(&self) -> Option<&[DocId]> {
+        self.required.as_deref()
     }
 }
 
@@ -280,74 +256,60 @@ fn docs_with(mut postings: SegmentPostings, docs: Option<Vec<DocId>>) -> Vec<Doc
     docs
 }
 
-/// Sessions whose words contain these stems in a row, and sessions of which only the first words are indexed. `None` if
-/// even the rarest stem is in more than [`PHRASE_SESSIONS`] sessions.
-fn sessions_with_sequence(snapshot: &Snapshot, stems: &[String]) -> Result<Option<BTreeSet<Box<str>>>, Error> {
-    let field = snapshot.fields.words;
-    let terms: Vec<Term> = stems.iter().map(|stem| Term::from_field_text(field, stem)).collect();
-    let mut rarest = u64::MAX;
-    for term in &terms {
-        rarest = rarest.min(snapshot.searcher.doc_freq(term)?);
+/// Those of `docs`, or of all documents, that contain these stems in a row, ascending.
+fn docs_with_sequence(
+    reader: &SegmentReader,
+    docs: Option<Vec<DocId>>,
+    field: Field,
+    stems: &[String],
+) -> Result<Vec<DocId>, Error> {
+    if let [stem] = stems {
+        return docs_with_token(reader, docs, field, stem);
     }
-    if rarest > PHRASE_SESSIONS {
-        return Ok(None);
+    let index = reader.inverted_index(field)?;
+    // Each word with its place in the phrase.
+    let mut words = Vec::with_capacity(stems.len());
+    for (place, stem) in (0..).zip(stems) {
+        let term = Term::from_field_text(field, stem);
+        let Some(postings) = index.read_postings(&term, IndexRecordOption::WithFreqsAndPositions)? else {
+            return Ok(Vec::new());
+        };
+        words.push((place, postings));
     }
-    let mut sessions = BTreeSet::new();
-    for (reader, segment) in snapshot.searcher.segment_readers().iter().zip(&snapshot.segments) {
-        let index = reader.inverted_index(field)?;
-        for_each_cut(&index, field, |doc| sessions.extend(segment.id_of(doc).map(Box::from)))?;
-        let mut words = Vec::with_capacity(terms.len());
-        for term in &terms {
-            words.extend(index.read_postings(term, IndexRecordOption::WithFreqsAndPositions)?);
+    // The rarest leads.
+    words.sort_by_key(|(_, postings)| postings.doc_freq());
+    let (mut found, mut starts, mut next) = (Vec::new(), Vec::new(), Vec::new());
+    let mut doc = 0;
+    'documents: while doc != TERMINATED {
+        // Advance until all postings are at the same document.
+        for (_, postings) in &mut words {
+            if postings.doc() < doc {
+                postings.seek(doc);
+            }
+            if postings.doc() > doc {
+                doc = postings.doc();
+                continue 'documents;
+            }
         }
-        if words.len() < terms.len() {
-            continue;
-        }
-        let (mut starts, mut next) = (Vec::new(), Vec::new());
-        let mut doc = 0;
-        'documents: while doc != TERMINATED {
-            // Advance until all postings are at the same document.
-            for postings in &mut words {
-                if postings.doc() < doc {
-                    postings.seek(doc);
-                }
-                if postings.doc() > doc {
-                    doc = postings.doc();
-                    continue 'documents;
+        if docs.as_ref().is_none_or(|docs| docs.binary_search(&doc).is_ok()) {
+            for (at, (place, postings)) in words.iter_mut().enumerate() {
+                next.clear();
+                postings.append_positions_with_offset(0, &mut next);
+                // Positions where the phrase would start: shifted by the word's place in the phrase. Smaller positions
+                // cannot start one, and would break the order.
+                next.retain(|position| *position >= *place);
+                next.iter_mut().for_each(|position| *position -= *place);
+                match at {
+                    0 => std::mem::swap(&mut starts, &mut next),
+                    _ => starts.retain(|start| next.binary_search(start).is_ok()),
                 }
             }
-            if !reader.is_deleted(doc) {
-                for (at, postings) in words.iter_mut().enumerate() {
-                    next.clear();
-                    postings.append_positions_with_offset(0, &mut next);
-                    // Positions where the phrase would start: shifted by the word's index in the phrase. Smaller
-                    // positions cannot start one, and would break the order.
-                    next.retain(|position| *position >= at as u32);
-                    next.iter_mut().for_each(|position| *position -= at as u32);
-                    match at {
-                        0 => std::mem::swap(&mut starts, &mut next),
-                        _ => starts.retain(|start| next.binary_search(start).is_ok()),
-                    }
-                }
-                if !starts.is_empty() {
-                    sessions.extend(segment.id_of(doc).map(Box::from));
-                }
-                starts.clear();
+            if !starts.is_empty() {
+                found.push(doc);
             }
-            doc += 1;
+            starts.clear();
         }
+        doc += 1;
     }
-    Ok(Some(sessions))
-}
-
-/// Calls `each` with the documents of sessions whose words were cut.
-fn for_each_cut(index: &InvertedIndexReader, words: Field, mut each: impl FnMut(DocId)) -> Result<(), Error> {
-    let Some(mut cut) = index.read_postings(&Term::from_field_text(words, CUT), IndexRecordOption::Basic)? else {
-        return Ok(());
-    };
-    while cut.doc() != TERMINATED {
-        each(cut.doc());
-        cut.advance();
-    }
-    Ok(())
+    Ok(found)
 }

@@ -21,7 +21,7 @@ pub(super) mod column {
     pub(crate) const RECORD: &str = "record";
     pub(crate) const CONTENT: &str = "content";
     pub(crate) const AT: &str = "at";
-    pub(crate) const PAIRS: &str = "pairs";
+    pub(crate) const LENGTH: &str = "length";
     pub(crate) const SUBJECT: &str = "subject";
     pub(crate) const LABEL: &str = "label";
     pub(crate) const SOURCE: &str = "source";
@@ -63,10 +63,10 @@ pub(super) struct Fields {
     pub(super) record: Field,
     /// Turns that say something: the key of the text, by which its vector is found.
     pub(super) content: Field,
-    /// Turns: date, role, text.
+    /// Turns: date, role, text, with positions for phrases and pairs of words.
     pub(super) body: Field,
-    /// Turns: the body with its neighbours.
-    pub(super) context: Field,
+    /// Turns, and nothing else: number of tokens of the body.
+    pub(super) length: Field,
     /// Turns of tools: the file names in the first line.
     pub(super) file_names: Field,
     /// Turns: the stop words of the text, for queries of nothing but stop words.
@@ -91,12 +91,8 @@ pub(super) struct Fields {
     pub(super) commits: Field,
     /// Sessions: files that it changed, as paths and as file names.
     pub(super) changed: Field,
-    /// Sessions: all words in order, with positions, for bigrams and near pairs.
-    pub(super) words: Field,
     /// Sessions: 4-grams of the distinct words.
     pub(super) grams: Field,
-    /// Sessions: the estimated number of distinct near pairs.
-    pub(super) pairs: Field,
     /// Sessions, stored: the title. Mentions: the name. Assertions: the relation, or the name that was given to it.
     pub(super) title: Field,
     /// All but turns, stored: uuid of the episode.
@@ -184,6 +180,12 @@ pub(super) fn build() -> (Schema, Fields) {
         TextOptions::default().set_indexing_options(indexing)
     };
     let frequencies = IndexRecordOption::WithFreqs;
+    // Lengths are in a column of their own, exact.
+    let positions = TextFieldIndexing::default()
+        .set_tokenizer(Packed::Tokens.name())
+        .set_fieldnorms(false)
+        .set_index_option(IndexRecordOption::WithFreqsAndPositions);
+    let positions = TextOptions::default().set_indexing_options(positions);
     let number = || NumericOptions::default().set_fast();
     let fields = Fields {
         session: schema.add_text_field(column::SESSION, raw().set_fast("raw")),
@@ -193,8 +195,8 @@ pub(super) fn build() -> (Schema, Fields) {
         unit: schema.add_u64_field("unit", INDEXED),
         record: schema.add_u64_field(column::RECORD, number().set_indexed()),
         content: schema.add_u64_field(column::CONTENT, number()),
-        body: schema.add_text_field("body", packed(Packed::Tokens, frequencies)),
-        context: schema.add_text_field("context", packed(Packed::Tokens, frequencies)),
+        body: schema.add_text_field("body", positions),
+        length: schema.add_u64_field(column::LENGTH, number()),
         file_names: schema.add_text_field("file_names", named()),
         stops: schema.add_text_field("stops", packed(Packed::Tokens, frequencies)),
         line: schema.add_u64_field("line", STORED),
@@ -207,9 +209,7 @@ pub(super) fn build() -> (Schema, Fields) {
         episode: schema.add_text_field("episode", packed(Packed::Tokens, frequencies)),
         commits: schema.add_text_field("commits", packed(Packed::Tokens, frequencies)),
         changed: schema.add_text_field("changed", packed(Packed::Tokens, frequencies)),
-        words: schema.add_text_field("words", packed(Packed::Tokens, IndexRecordOption::WithFreqsAndPositions)),
         grams: schema.add_text_field("grams", packed(Packed::Grams, frequencies)),
-        pairs: schema.add_u64_field(column::PAIRS, number()),
         title: schema.add_text_field("title", STORED),
         uuid: schema.add_text_field("uuid", STORED),
         agent: schema.add_text_field("agent", STORED),

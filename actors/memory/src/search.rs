@@ -20,7 +20,7 @@ use super::required_terms::TurnFilter;
 use super::schema::text;
 use super::score_weights::Parts;
 use super::snapshot::Snapshot;
-use super::turns::{Known, Scored};
+use super::turns::{Known, Scored, TurnScores};
 use super::{Error, Reason, Searcher, later_first, named_files, reasons, score_weights, session_bm25, snippet, turns};
 
 /// Number of best turns that make up a session's score.
@@ -33,8 +33,17 @@ const FAVOUR: Score = 1.1;
 pub struct SearchResult {
     /// Sessions in the order of their rank, within each its best turns first.
     pub hits: Vec<Hit>,
-    /// True if passages were left unread that may contain a required phrase.
-    pub is_cut: bool,
+    /// What was left unread.
+    pub unread: Unread,
+}
+
+/// What a search left unread to stay within its limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unread {
+    /// Passages that may contain a required phrase.
+    pub texts: bool,
+    /// The commonest words of the query.
+    pub words: bool,
 }
 
 /// A session or turn that was found.
@@ -141,7 +150,7 @@ impl Searcher {
         if limit == 0 || (plan.is_empty() && query.meaning.is_none()) {
             return Ok(SearchResult::default());
         }
-        let (mut candidates, is_cut) = find_candidates(&snapshot, &plan, query, limit)?;
+        let (mut candidates, unread) = find_candidates(&snapshot, &plan, query, limit)?;
         score_sessions(&snapshot, &plan, &mut candidates, limit)?;
         raise_favoured(&snapshot, query.favour, &mut candidates);
         let asking = query.last.map(SessionId::as_str);
@@ -164,7 +173,7 @@ impl Searcher {
             // Required phrases were checked in the text itself.
             hit.matched.extend((!query.requirements.phrases.is_empty()).then_some(Reason::Phrase));
         }
-        Ok(SearchResult { hits, is_cut })
+        Ok(SearchResult { hits, unread })
     }
 
     /// Hits for the given sessions, in the given order, each with the beginning of its episode. Sessions that are not
@@ -189,21 +198,22 @@ impl Searcher {
 }
 
 /// The sessions of the best turns, each with its turns. If these do not fill the page, turns with lower scores are
-/// added, then sessions found only by their episode. The flag is true if unread texts may contain more.
+/// added, then sessions found only by their episode. Also returns what was left unread.
 fn find_candidates(
     snapshot: &Snapshot,
     plan: &Plan,
     query: &Query<'_>,
     limit: usize,
-) -> Result<(Vec<Candidate>, bool), Error> {
+) -> Result<(Vec<Candidate>, Unread), Error> {
     let mut candidates = Vec::new();
     let filter = TurnFilter::new(&query.requirements, snapshot)?;
     let mut known = Known::default();
     let mut copies = Copies::new(snapshot, query);
+    let scores = TurnScores::new(snapshot, plan, &filter)?;
     if !plan.wanted.is_empty() {
         let mut limit_turns = BEST_TURNS;
         for _ in 0..TURN_PASSES {
-            let mut best = turns::best(snapshot, plan, query, &filter, &mut known, limit_turns)?;
+            let mut best = scores.best(query, &filter, &mut known, limit_turns)?;
             let taken = best.turns.len();
             copies.remove_copies(plan, &mut best.turns)?;
             let left = best.turns.len();
@@ -231,11 +241,11 @@ fn find_candidates(
     }
     if query.meaning.is_some() {
         let by_words = candidates.iter().flat_map(|candidate| candidate.turns.iter().copied()).collect();
-        if let Some(joined) = nearest::join(snapshot, plan, query, &mut copies, by_words, COUNTED_TURNS)? {
+        if let Some(joined) = nearest::join(snapshot, query, &scores, &mut copies, by_words, COUNTED_TURNS)? {
             add_nearest(&mut candidates, joined);
         }
     }
-    Ok((candidates, known.texts.is_cut))
+    Ok((candidates, Unread { texts: known.texts.is_cut, words: scores.is_bounded }))
 }
 
 /// Replaces the candidates' turns by those joined with the nearest ones, and adds sessions found only by their vectors.

@@ -1,7 +1,7 @@
 //! One committed state of the index, ready to be searched: its segments with the columns that queries need.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::usage::Course;
@@ -13,6 +13,7 @@ use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, Term};
 
 use super::Error;
 use super::schema::{Fields, PLACE_BORDER, column, kind};
+use super::turn_table::{SegmentTurns, TurnTable};
 
 /// A committed state. Cheap to clone; immutable.
 #[derive(Clone)]
@@ -23,6 +24,9 @@ pub(super) struct Snapshot {
     pub(super) segments: Vec<Arc<Segment>>,
     /// Keys of facts that are hidden from all queries.
     pub(super) gone: Arc<BTreeSet<u64>>,
+    pub(super) turns_by_session: Arc<OnceLock<TurnTable>>,
+    /// All sessions that any snapshot of this memory had, with their numbers.
+    pub(super) known_sessions: Arc<Mutex<HashMap<Arc<str>, u32>>>,
     /// Number of session documents, including deleted ones not yet merged away, as in all counts of the index.
     pub(super) sessions: u64,
     /// Number of turn documents, likewise.
@@ -59,15 +63,19 @@ pub(super) struct Segment {
     pub(super) at: Option<Column<i64>>,
     /// When sessions began; `None` likewise.
     pub(super) since: Option<Column<i64>>,
-    /// `None` if the segment has no session documents.
-    pub(super) pairs: Option<Column<u64>>,
+    /// Number of tokens of turns; `None` if the segment has none.
+    length: Option<Column<u64>>,
+    /// The segment's turns, read when it is first searched.
+    turns: OnceLock<SegmentTurns>,
     /// `None` if the segment has neither mentions nor assertions.
     pub(super) graph: Option<GraphColumns>,
     pub(super) titles: TitleColumns,
     /// The usage of the segment's sessions, read when it is first asked for.
     pub(super) courses: OnceLock<Vec<(u32, SessionCourse)>>,
     /// Session ids by their ordinal in `session`.
-    pub(super) ids: Vec<Box<str>>,
+    pub(super) ids: Vec<Arc<str>>,
+    /// Numbers of these sessions, the same in all segments.
+    numbers: Vec<u32>,
     /// Places by their ordinal in `place`.
     pub(super) places: Vec<Place>,
 }
@@ -130,11 +138,12 @@ impl Snapshot {
     pub(super) fn open(searcher: Searcher, fields: Fields, previous: Option<&Self>) -> Result<Self, Error> {
         let known: BTreeMap<SegmentId, &Arc<Segment>> =
             previous.iter().flat_map(|snapshot| &snapshot.segments).map(|segment| (segment.id, segment)).collect();
+        let known_sessions = previous.map(|snapshot| Arc::clone(&snapshot.known_sessions)).unwrap_or_default();
         let mut segments = Vec::with_capacity(searcher.segment_readers().len());
         for reader in searcher.segment_readers() {
             segments.push(match known.get(&reader.segment_id()) {
                 Some(segment) => Arc::clone(segment),
-                None => Arc::new(Segment::open(reader)?),
+                None => Arc::new(Segment::open(reader, &known_sessions)?),
             });
         }
         let of_kind = |kind| searcher.doc_freq(&Term::from_field_u64(fields.kind, kind));
@@ -142,8 +151,25 @@ impl Snapshot {
             (of_kind(kind::SESSION)?, of_kind(kind::MENTION)?, of_kind(kind::ASSERTION)?, of_kind(kind::OUTCOMES)?);
         let all: u64 = searcher.segment_readers().iter().map(|reader| u64::from(reader.max_doc())).sum();
         let turns = all.saturating_sub(sessions + mentions + assertions + outcomes);
-        let gone = Arc::default();
-        Ok(Self { searcher, fields, segments, gone, sessions, turns, mentions, assertions, outcomes })
+        let (gone, turns_by_session) = Default::default();
+        Ok(Self {
+            searcher,
+            fields,
+            segments,
+            gone,
+            turns_by_session,
+            known_sessions,
+            sessions,
+            turns,
+            mentions,
+            assertions,
+            outcomes,
+        })
+    }
+
+    /// The turns in the order of their sessions.
+    pub(super) fn turn_table(&self) -> &TurnTable {
+        self.turns_by_session.get_or_init(|| TurnTable::new(self))
     }
 
     /// Address of the live document of a session.
@@ -188,13 +214,24 @@ impl Snapshot {
 }
 
 impl Segment {
-    fn open(reader: &SegmentReader) -> Result<Self, Error> {
+    fn open(reader: &SegmentReader, known_sessions: &Mutex<HashMap<Arc<str>, u32>>) -> Result<Self, Error> {
         let columns = reader.fast_fields();
         let text = |name: &str| columns.str(name)?.ok_or_else(|| Error::Broken(format!("no column {name}")));
         let (session, place) = (text(column::SESSION)?, text(column::PLACE)?);
+        let mut known = known_sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut ids, mut numbers) = (Vec::new(), Vec::new());
+        for id in dictionary(&session)? {
+            let next = known.len() as u32;
+            let (id, number) =
+                known.get_key_value(&*id).map_or((Arc::from(id), next), |(id, at)| (Arc::clone(id), *at));
+            known.entry(Arc::clone(&id)).or_insert(number);
+            ids.push(id);
+            numbers.push(number);
+        }
         Ok(Self {
             id: reader.segment_id(),
-            ids: dictionary(&session)?,
+            ids,
+            numbers,
             places: dictionary(&place)?.iter().map(|text| Place::parse(text)).collect(),
             session: session.ords().clone(),
             place: place.ords().clone(),
@@ -203,7 +240,8 @@ impl Segment {
             record: columns.column_opt::<u64>(column::RECORD)?,
             content: columns.column_opt::<u64>(column::CONTENT)?,
             at: columns.column_opt::<i64>(column::AT)?,
-            pairs: columns.column_opt::<u64>(column::PAIRS)?,
+            length: columns.column_opt::<u64>(column::LENGTH)?,
+            turns: OnceLock::new(),
             since: columns.column_opt(column::SINCE)?,
             titles: TitleColumns::open(reader)?,
             courses: OnceLock::new(),
@@ -225,6 +263,21 @@ impl Segment {
                 }),
             },
         })
+    }
+
+    /// The segment's turns; `None` if it has none.
+    pub(super) fn turns(&self) -> Option<&SegmentTurns> {
+        self.length.as_ref().map(|length| self.turns.get_or_init(|| SegmentTurns::read(self, length)))
+    }
+
+    /// Number of tokens of a turn.
+    pub(super) fn length_of(&self, doc: u32) -> Option<u64> {
+        self.length.as_ref()?.first(doc)
+    }
+
+    /// The number of a document's session, the same in all segments.
+    pub(super) fn number_of(&self, doc: u32) -> Option<u32> {
+        self.numbers.get(self.session.first(doc)? as usize).copied()
     }
 
     /// The session of a document.

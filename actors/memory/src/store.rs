@@ -246,12 +246,9 @@ impl Store {
         };
         drafter.begin(entry);
         entry.units.each(&mut |unit| {
-            drafter.unit(unit, from);
-            drafter.turn(&fields, entry, &place, from, false).map_or(Ok(()), |document| add(document, &mut batch))
+            let document = drafter.unit(&fields, entry, &place, &unit, from);
+            document.map_or(Ok(()), |document| add(document, &mut batch))
         })?;
-        while let Some(document) = drafter.turn(&fields, entry, &place, from, true) {
-            add(document, &mut batch)?;
-        }
         batch.push(drafter.session(&fields, entry, &place));
         batch.extend(graph::documents(drafter, &fields, entry, &place));
         batch.extend(outcomes::document(drafter, &fields, entry, &place));

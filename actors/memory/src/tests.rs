@@ -8,6 +8,7 @@ mod outcomes;
 mod ranking;
 mod requirements;
 mod titles;
+mod turn_scores;
 mod upkeep;
 mod usage;
 mod vectors;

@@ -1,22 +1,29 @@
-//! The best turns: BM25 over body and context; every word is optional.
+//! The best turns: BM25 over a turn's body, and over its context, which is the body with its neighbours; every word is
+//! optional.
+//!
+//! The context is not in the index. Its frequencies are those of the body's postings, joined by
+//! [slot](super::turn_table): a turn's own, and those of the two turns on each side, of which each counts as at most 45
+//! tokens.
 //!
 //! # Decisions
 //!
-//! - Turns are scored word by word. Block pruning is used only if one rare word decides, since it prunes nothing where
-//!   words are common (100,000 generated texts: two words 9.7 to 2.6 ms, five 23.2 to 7.1 ms).
+//! - All postings of a word are read, with some nanoseconds each; block pruning prunes nothing where words are common.
+//!   What a word adds is bounded by the number of turns, however many of its postings have neighbours.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
+use tantivy::postings::Postings;
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, BoostQuery, EnableScoring, Query as _, TermQuery, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocAddress, DocId, DocSet, Score, Term};
+use tantivy::{DocAddress, DocSet, Score, TERMINATED, Term};
 
 use super::query::{Plan, Query, Wanted};
 use super::required_terms::{SegmentFilter, TurnFilter};
 use super::snapshot::{Segment, Snapshot};
 use super::texts::Texts;
+use super::turn_table::{K1, NEIGHBOURS, TurnTable, idf};
 use super::{Error, limits};
 
 /// A turn with its score.
@@ -41,23 +48,6 @@ impl Ord for Scored {
     }
 }
 
-/// Statistics of turns alone; no other documents have body or context.
-struct TurnCounts<'a>(&'a Snapshot);
-
-impl Bm25StatisticsProvider for TurnCounts<'_> {
-    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        self.0.searcher.total_num_tokens(field)
-    }
-
-    fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.0.turns)
-    }
-
-    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
-        Ok(self.0.searcher.doc_freq(term)?.min(self.0.turns))
-    }
-}
-
 /// What later passes of a query must not find again, and its budget of texts.
 #[derive(Default)]
 pub(super) struct Known {
@@ -75,56 +65,256 @@ pub(super) struct Best {
     pub(super) more: bool,
 }
 
-/// The best `limit` turns that meet the requirements, without known ones. If their texts must be read, they are read
-/// best first until enough were accepted or the budget of [`Texts`] is spent.
-pub(super) fn best(
-    snapshot: &Snapshot,
-    plan: &Plan,
-    query: &Query<'_>,
-    filter: &TurnFilter,
-    known: &mut Known,
+/// The scores of all turns for one query.
+pub(super) struct TurnScores<'a> {
+    snapshot: &'a Snapshot,
+    table: &'a TurnTable,
+    /// By slot; 0 for turns without any of the words.
+    scores: Vec<Score>,
+    /// True if the commonest words were left out, because together they are in too many turns.
+    pub(super) is_bounded: bool,
+}
+
+impl<'a> TurnScores<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot, plan: &Plan, filter: &TurnFilter) -> Result<Self, Error> {
+        let fields = &snapshot.fields;
+        let table = snapshot.turn_table();
+        let mut scores = Self { snapshot, table, scores: vec![0.0; table.lengths.len()], is_bounded: false };
+        let mut wanted: Vec<_> = plan.wanted.iter().collect();
+        wanted.sort_by_key(|wanted| wanted.frequency);
+        let mut left = limits::QUERY_POSTINGS;
+        let mut context = Context { frequencies: vec![0.0; table.lengths.len()], touched: Vec::new() };
+        for (number, wanted) in wanted.into_iter().enumerate() {
+            if wanted.frequency > left && number > 0 {
+                scores.is_bounded = true;
+                break;
+            }
+            left = left.saturating_sub(wanted.frequency);
+            let field = if plan.stops_only { fields.stops } else { fields.body };
+            let found = scores.occurrences(field, &wanted.token)?;
+            scores.add(&found, wanted.boost);
+            if !plan.stops_only {
+                scores.add_context(&found, wanted.boost, &mut context);
+            }
+        }
+        // A turn may contain nothing of the query but a phrase of stop words.
+        for stop in filter.stop_word_phrases() {
+            let found = scores.occurrences(fields.stops, stop)?;
+            scores.add(&found, 1.0);
+        }
+        Ok(scores)
+    }
+
+    /// Slots of the live turns with a token, ascending, and how often each has it.
+    fn occurrences(&self, field: Field, token: &str) -> Result<Vec<(u32, u32)>, Error> {
+        let term = Term::from_field_text(field, token);
+        let mut found: Vec<(u32, u32)> = Vec::new();
+        for (reader, runs) in self.snapshot.searcher.segment_readers().iter().zip(&self.table.by_segment) {
+            let index = reader.inverted_index(field)?;
+            let Some(mut postings) = index.read_postings(&term, IndexRecordOption::WithFreqs)? else { continue };
+            found.reserve(postings.size_hint() as usize);
+            let mut runs = runs.iter();
+            let Some(mut run) = runs.next() else { continue };
+            let mut doc = postings.doc();
+            'postings: while doc != TERMINATED {
+                while run.doc + run.count <= doc {
+                    let Some(next) = runs.next() else { break 'postings };
+                    run = next;
+                }
+                if doc >= run.doc {
+                    found.push((run.slot + (doc - run.doc), postings.term_freq()));
+                }
+                doc = postings.advance();
+            }
+        }
+        if !found.is_sorted_by_key(|(slot, _)| *slot) {
+            // Made of a few ascending runs, which this sort merges.
+            found.sort_by_key(|(slot, _)| *slot);
+        }
+        Ok(found)
+    }
+
+    /// Adds the scores of bodies.
+    fn add(&mut self, found: &[(u32, u32)], boost: Score) {
+        let weight = boost * (1.0 + K1) * idf(found.len() as u64, self.table.turns);
+        for (slot, frequency) in found {
+            let (slot, frequency) = (*slot as usize, *frequency as Score);
+            self.scores[slot] += weight * frequency / (frequency + self.table.length_norm(slot));
+        }
+    }
+
+    /// Adds the scores of contexts.
+    fn add_context(&mut self, found: &[(u32, u32)], boost: Score, context: &mut Context) {
+        let table = self.table;
+        context.take(table, found);
+        let weight = boost * (1.0 + K1) * idf(context.touched.len() as u64, table.turns);
+        for slot in context.touched.drain(..) {
+            let slot = slot as usize;
+            let frequency = std::mem::take(&mut context.frequencies[slot]);
+            self.scores[slot] += weight * frequency / (frequency + table.window_norm(slot));
+        }
+    }
+
+    /// The score of a turn.
+    pub(super) fn of(&self, address: DocAddress) -> Score {
+        self.table.slot(address).map_or(0.0, |slot| self.scores[slot as usize])
+    }
+
+    /// The best `limit` turns that meet the requirements, without known ones. If their texts must be read, they are
+    /// read best first until enough were accepted or the budget of [`Texts`] is spent.
+    pub(super) fn best(
+        &self,
+        query: &Query<'_>,
+        filter: &TurnFilter,
+        known: &mut Known,
+        limit: usize,
+    ) -> Result<Best, Error> {
+        if !filter.needs_text() {
+            let turns = self.select(query, filter, known, limit)?;
+            return Ok(Best { more: turns.len() == limit, turns });
+        }
+        let mut admitted: Vec<Scored> = Vec::new();
+        let mut read: BTreeSet<DocAddress> = BTreeSet::new();
+        for taken in [limit.max(limits::PHRASE_TEXTS), limits::PHRASE_CANDIDATES] {
+            let turns = self.select(query, filter, known, taken)?;
+            let is_all = turns.len() < taken;
+            for turn in turns {
+                // The second pass finds the turns accepted in the first again.
+                if read.contains(&turn.address) {
+                    continue;
+                }
+                match known.texts.admits(filter, self.snapshot, turn.address)? {
+                    Some(true) => {
+                        read.insert(turn.address);
+                        admitted.push(turn);
+                    }
+                    Some(false) => {
+                        known.turns.insert(turn.address);
+                    }
+                    None => return Ok(Best { turns: admitted, more: false }),
+                }
+                if admitted.len() == limit {
+                    return Ok(Best { turns: admitted, more: true });
+                }
+            }
+            if is_all {
+                return Ok(Best { turns: admitted, more: false });
+            }
+        }
+        known.texts.is_cut = true;
+        Ok(Best { turns: admitted, more: false })
+    }
+
+    /// The best turns that pass the filter, as far as the index alone decides.
+    fn select(
+        &self,
+        query: &Query<'_>,
+        filter: &TurnFilter,
+        known: &Known,
+        limit: usize,
+    ) -> Result<Vec<Scored>, Error> {
+        let readers = self.snapshot.searcher.segment_readers();
+        let mut filters = Vec::with_capacity(readers.len());
+        for (reader, segment) in readers.iter().zip(&self.snapshot.segments) {
+            filters.push((segment, filter.for_segment(self.snapshot, reader, segment)?));
+        }
+        let mut admissions: Vec<Admission<'_>> =
+            filters.iter().map(|(segment, filter)| Admission::new(segment, query, filter, known)).collect();
+        let mut best = Heap::new(limit);
+        let mut offer = |score: Score, address: DocAddress| {
+            if score > best.threshold
+                && !known.turns.contains(&address)
+                && admissions[address.segment_ord as usize].admits(address.doc_id)
+            {
+                best.push(Scored { score, address });
+            }
+        };
+        for run in &self.table.by_slot {
+            match filters[run.segment as usize].1.required() {
+                None => {
+                    let scores = &self.scores[run.slot as usize..][..run.count as usize];
+                    for (slot, score) in (run.slot..).zip(scores) {
+                        offer(*score, run.address(slot));
+                    }
+                }
+                // Only these may pass.
+                Some(required) => {
+                    let from = required.partition_point(|doc| *doc < run.doc);
+                    for doc in required[from..].iter().take_while(|doc| **doc < run.doc + run.count) {
+                        let slot = run.slot + (doc - run.doc);
+                        offer(self.scores[slot as usize], run.address(slot));
+                    }
+                }
+            }
+        }
+        Ok(best.into_sorted())
+    }
+}
+
+/// The frequencies of one token in contexts.
+struct Context {
+    /// By slot; all 0 between two tokens.
+    frequencies: Vec<Score>,
+    /// The turns with a frequency.
+    touched: Vec<u32>,
+}
+
+impl Context {
+    fn take(&mut self, table: &TurnTable, found: &[(u32, u32)]) {
+        let mut from = 0;
+        for (slot, frequency) in found {
+            let (first, here, end) = (*slot - NEIGHBOURS as u32, *slot as usize, *slot + NEIGHBOURS as u32 + 1);
+            let (own, near) = (*frequency as Score, *frequency as Score * table.as_neighbour(here));
+            for frequency in &mut self.frequencies[first as usize..end as usize] {
+                *frequency += near;
+            }
+            self.frequencies[here] += own - near;
+            for touched in from.max(first)..end {
+                match table.lengths[touched as usize] {
+                    0 => {}
+                    _ => self.touched.push(touched),
+                }
+            }
+            from = end;
+        }
+        // Empty slots beside a session's first and last turn got frequencies too.
+        for (slot, _) in found {
+            for slot in slot - NEIGHBOURS as u32..=slot + NEIGHBOURS as u32 {
+                if table.lengths[slot as usize] == 0 {
+                    self.frequencies[slot as usize] = 0.0;
+                }
+            }
+        }
+    }
+}
+
+/// The best of what is offered.
+struct Heap {
+    kept: BinaryHeap<Scored>,
     limit: usize,
-) -> Result<Best, Error> {
-    let fields = &snapshot.fields;
-    let searched = if plan.stops_only { vec![fields.stops] } else { vec![fields.body, fields.context] };
-    let mut terms = terms_of(&plan.wanted, &searched);
-    // A turn may contain nothing of the query but a phrase of stop words.
-    terms.extend(filter.stop_word_phrases().map(|stop| (Term::from_field_text(fields.stops, stop), 1.0)));
-    let weight = weight_of(snapshot, terms, &TurnCounts(snapshot))?;
-    if !filter.needs_text() {
-        let turns = collect(snapshot, query, filter, known, &*weight, Walk::of(&plan.wanted, limit), limit)?;
-        return Ok(Best { more: turns.len() == limit, turns });
+    /// A score must be greater to be kept.
+    threshold: Score,
+}
+
+impl Heap {
+    fn new(limit: usize) -> Self {
+        Self { kept: BinaryHeap::with_capacity(limit.min(limits::BEST_TURNS) + 1), limit, threshold: 0.0 }
     }
-    let mut admitted: Vec<Scored> = Vec::new();
-    let mut read: BTreeSet<DocAddress> = BTreeSet::new();
-    for taken in [limit.max(limits::PHRASE_TEXTS), limits::PHRASE_CANDIDATES] {
-        let turns = collect(snapshot, query, filter, known, &*weight, Walk::of(&plan.wanted, taken), taken)?;
-        let is_all = turns.len() < taken;
-        for turn in turns {
-            // The second pass finds the turns accepted in the first again.
-            if read.contains(&turn.address) {
-                continue;
-            }
-            match known.texts.admits(filter, snapshot, turn.address)? {
-                Some(true) => {
-                    read.insert(turn.address);
-                    admitted.push(turn);
-                }
-                Some(false) => {
-                    known.turns.insert(turn.address);
-                }
-                None => return Ok(Best { turns: admitted, more: false }),
-            }
-            if admitted.len() == limit {
-                return Ok(Best { turns: admitted, more: true });
-            }
+
+    fn push(&mut self, scored: Scored) {
+        self.kept.push(scored);
+        if self.kept.len() > self.limit {
+            self.kept.pop();
         }
-        if is_all {
-            return Ok(Best { turns: admitted, more: false });
+        if self.kept.len() == self.limit {
+            self.threshold = self.kept.peek().map_or(self.threshold, |worst| worst.score);
         }
     }
-    known.texts.is_cut = true;
-    Ok(Best { turns: admitted, more: false })
+
+    /// Best first.
+    fn into_sorted(self) -> Vec<Scored> {
+        self.kept.into_sorted_vec()
+    }
 }
 
 /// The best sessions by title and episode text that meet the requirements, best first, without `known` ones.
@@ -135,12 +325,22 @@ pub(super) fn best_episodes(
     filter: &TurnFilter,
     known: &mut Known,
 ) -> Result<Vec<Scored>, Error> {
-    let weight = any_of(snapshot, &plan.episode, &[snapshot.fields.episode], &snapshot.searcher)?;
+    let weight = any_of(snapshot, &plan.episode, snapshot.fields.episode, &snapshot.searcher)?;
     // For sessions, required phrases are checked in their texts, not by the index.
     let limit = query.sessions.min(limits::MAX_SESSIONS);
     let taken = if filter.is_empty() { limit } else { limit.max(limits::EPISODES_LOOKED) };
-    let walk = Walk::of(&plan.episode, taken);
-    let found = collect(snapshot, query, &TurnFilter::default(), known, &*weight, walk, taken)?;
+    let mut best = Heap::new(taken);
+    for (number, (reader, segment)) in (0..).zip(snapshot.searcher.segment_readers().iter().zip(&snapshot.segments)) {
+        let no_filter = TurnFilter::default();
+        let segment_filter = no_filter.for_segment(snapshot, reader, segment)?;
+        let mut admission = Admission::new(segment, query, &segment_filter, known);
+        weight.for_each(reader, &mut |doc, score| {
+            if score > best.threshold && !reader.is_deleted(doc) && admission.admits(doc) {
+                best.push(Scored { score, address: DocAddress::new(number, doc) });
+            }
+        })?;
+    }
+    let found = best.into_sorted();
     let is_all = found.len() < taken;
     let mut admitted = Vec::new();
     for found in found {
@@ -157,142 +357,20 @@ pub(super) fn best_episodes(
     Ok(admitted)
 }
 
-/// Matches documents that contain any of the wanted tokens in any of the fields.
+/// Matches documents that contain any of the wanted tokens in a field.
 pub(super) fn any_of(
     snapshot: &Snapshot,
     wanted: &[Wanted],
-    fields: &[Field],
+    field: Field,
     counts: &dyn Bm25StatisticsProvider,
 ) -> Result<Box<dyn Weight>, Error> {
-    weight_of(snapshot, terms_of(wanted, fields), counts)
-}
-
-/// The wanted tokens in each of the fields, with the factor on their score.
-fn terms_of(wanted: &[Wanted], fields: &[Field]) -> Vec<(Term, Score)> {
-    let in_all = |wanted: &'_ Wanted| -> Vec<_> {
-        fields.iter().map(|field| (Term::from_field_text(*field, &wanted.token), wanted.boost)).collect()
-    };
-    wanted.iter().flat_map(in_all).collect()
-}
-
-fn weight_of(
-    snapshot: &Snapshot,
-    terms: Vec<(Term, Score)>,
-    counts: &dyn Bm25StatisticsProvider,
-) -> Result<Box<dyn Weight>, Error> {
-    let query = |(term, boost): (Term, Score)| -> Box<dyn tantivy::query::Query> {
+    let query = |wanted: &Wanted| -> Box<dyn tantivy::query::Query> {
+        let term = Term::from_field_text(field, &wanted.token);
         let query = Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs));
-        if boost < 1.0 { Box::new(BoostQuery::new(query, boost)) } else { query }
+        if wanted.boost < 1.0 { Box::new(BoostQuery::new(query, wanted.boost)) } else { query }
     };
-    let any = BooleanQuery::union(terms.into_iter().map(query).collect());
+    let any = BooleanQuery::union(wanted.iter().map(query).collect());
     Ok(any.weight(EnableScoring::enabled_from_statistics_provider(counts, &snapshot.searcher))?)
-}
-
-/// BM25 scores of given turns, which must be ascending; 0 for turns without any of the words.
-pub(super) fn scores(snapshot: &Snapshot, plan: &Plan, turns: &[DocAddress]) -> Result<Vec<Scored>, Error> {
-    let mut scored: Vec<Scored> = turns.iter().map(|address| Scored { score: 0.0, address: *address }).collect();
-    if plan.wanted.is_empty() {
-        return Ok(scored);
-    }
-    let fields = &snapshot.fields;
-    let searched = if plan.stops_only { vec![fields.stops] } else { vec![fields.body, fields.context] };
-    let weight = any_of(snapshot, &plan.wanted, &searched, &TurnCounts(snapshot))?;
-    for turns in scored.chunk_by_mut(|one, other| one.address.segment_ord == other.address.segment_ord) {
-        let Some(segment) = turns.first().map(|turn| turn.address.segment_ord) else { continue };
-        let mut scorer = weight.scorer(snapshot.searcher.segment_reader(segment), 1.0)?;
-        for turn in turns {
-            if scorer.doc() < turn.address.doc_id {
-                scorer.seek(turn.address.doc_id);
-            }
-            if scorer.doc() == turn.address.doc_id {
-                turn.score = scorer.score();
-            }
-        }
-    }
-    Ok(scored)
-}
-
-/// How matching documents are traversed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Walk {
-    /// Word by word, over all documents that contain any: some nanoseconds per document.
-    Whole,
-    /// Document by document, skipping those that cannot be among the best: ten times that per document not skipped.
-    Pruned,
-}
-
-impl Walk {
-    /// Pruning pays only if one word is rare, weighs more than twice all others together, and alone fills the answer.
-    fn of(wanted: &[Wanted], limit: usize) -> Self {
-        /// Weight of a word that is in one of twelve documents.
-        const RARE: Score = 2.5;
-        let all: Score = wanted.iter().map(|wanted| wanted.weight).sum();
-        let Some(telling) = wanted.iter().max_by(|one, other| one.weight.total_cmp(&other.weight)) else {
-            return Self::Whole;
-        };
-        let decides = telling.weight > RARE.max(2.0 * (all - telling.weight)) && telling.frequency >= limit as u64;
-        if decides && wanted.len() > 1 { Self::Pruned } else { Self::Whole }
-    }
-}
-
-fn collect(
-    snapshot: &Snapshot,
-    query: &Query<'_>,
-    filter: &TurnFilter,
-    known: &Known,
-    weight: &dyn Weight,
-    by: Walk,
-    limit: usize,
-) -> Result<Vec<Scored>, Error> {
-    let mut heap: BinaryHeap<Scored> = BinaryHeap::with_capacity(limit + 1);
-    let mut threshold = Score::MIN;
-    let readers = snapshot.searcher.segment_readers();
-    // Largest segments first: their results raise the threshold for the others.
-    let mut order: Vec<usize> = (0..readers.len()).collect();
-    order.sort_by_key(|number| std::cmp::Reverse(readers[*number].max_doc()));
-    for number in order {
-        let (reader, segment) = (&readers[number], &snapshot.segments[number]);
-        let segment_filter = filter.for_segment(snapshot, reader, segment)?;
-        let mut admitted = Admission::new(segment, query, &segment_filter, known);
-        let least = threshold;
-        let mut take = |doc: DocId, score: Score| {
-            let address = DocAddress::new(number as u32, doc);
-            if !reader.is_deleted(doc) && !known.turns.contains(&address) && admitted.admits(doc) {
-                heap.push(Scored { score, address });
-                if heap.len() > limit {
-                    heap.pop();
-                }
-                if heap.len() == limit {
-                    threshold = heap.peek().map_or(threshold, |worst| worst.score);
-                }
-            }
-            threshold
-        };
-        match segment_filter.few(limits::PHRASE_TURNS) {
-            None if by == Walk::Pruned => weight.for_each_pruning(least, reader, &mut take)?,
-            None => {
-                let mut least = least;
-                weight.for_each(reader, &mut |doc, score| {
-                    if score > least {
-                        least = take(doc, score);
-                    }
-                })?;
-            }
-            // If only a few documents may pass, only these are scored.
-            Some(few) => {
-                let mut scorer = weight.scorer(reader, 1.0)?;
-                for doc in few {
-                    if scorer.doc() < *doc {
-                        scorer.seek(*doc);
-                    }
-                    if scorer.doc() == *doc {
-                        take(*doc, scorer.score());
-                    }
-                }
-            }
-        }
-    }
-    Ok(heap.into_sorted_vec())
 }
 
 /// Decides whether documents of a segment may be found; evaluated once per session and place.
@@ -341,32 +419,6 @@ impl<'a> Admission<'a> {
         let (Some(id), Some(known)) = (self.segment.ids.get(number), self.sessions.get_mut(number)) else {
             return false;
         };
-        *known.get_or_insert_with(|| {
-            !self.known.sessions.contains(id) && self.segment_filter.admits_session(id) && !(self.query.exclude)(id)
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_one_word_decides_is_pruned() {
-        let check = |words: &[(f32, u64)], expected: Walk| {
-            let wanted: Vec<Wanted> = words
-                .iter()
-                .map(|&(weight, frequency)| Wanted { token: String::new(), weight, frequency, boost: 1.0 })
-                .collect();
-            assert_eq!(Walk::of(&wanted, 200), expected, "{words:?}");
-        };
-        check(&[], Walk::Whole);
-        check(&[(0.3, 70_000)], Walk::Whole);
-        check(&[(6.0, 244)], Walk::Whole);
-        check(&[(0.1, 90_000), (0.4, 60_000)], Walk::Whole);
-        check(&[(3.8, 2_353), (4.3, 1_358)], Walk::Whole);
-        check(&[(0.3, 70_000), (0.4, 60_000), (0.5, 50_000)], Walk::Whole);
-        check(&[(6.0, 244), (0.3, 70_000), (0.4, 60_000)], Walk::Pruned);
-        check(&[(7.0, 199), (0.3, 70_000), (0.4, 60_000)], Walk::Whole);
+        *known.get_or_insert_with(|| !self.known.sessions.contains(&**id) && !(self.query.exclude)(id))
     }
 }

@@ -16,11 +16,6 @@ use crate::item::{Item, Role};
 use crate::queued_prompts::Withdrawn;
 use crate::record::Timestamp;
 
-/// Number of units on each side in a unit's context.
-pub const NEIGHBOURS: usize = 2;
-/// Length of a neighbour in the context, in characters.
-const NEIGHBOUR_CHARS: usize = 400;
-
 /// The smallest thing that a search finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unit {
@@ -60,21 +55,6 @@ pub fn body(unit: &Unit, out: &mut String) {
     out.push_str(unit.role.as_str());
     out.push('\n');
     out.push_str(&unit.text);
-}
-
-/// Appends the `context` field of `units[index]`: the ends of the two units before, its own body, the starts of the two
-/// units after; at most 400 characters of each neighbour. Appends nothing if there is no such unit.
-pub fn context(units: &[Unit], index: usize, out: &mut String) {
-    let Some(unit) = units.get(index) else { return };
-    for before in &units[index.saturating_sub(NEIGHBOURS)..index] {
-        out.push_str(cut::end(&before.text, NEIGHBOUR_CHARS));
-        out.push('\n');
-    }
-    body(unit, out);
-    for after in units[index + 1..].iter().take(NEIGHBOURS) {
-        out.push('\n');
-        out.push_str(cut::start(&after.text, NEIGHBOUR_CHARS));
-    }
 }
 
 fn push_date(at: Timestamp, out: &mut String) {

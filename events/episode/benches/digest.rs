@@ -81,15 +81,14 @@ fn units(bencher: divan::Bencher<'_, '_>, rounds: u64) {
 }
 
 #[divan::bench(args = [10, 1_000])]
-fn bodies_and_contexts(bencher: divan::Bencher<'_, '_>, rounds: u64) {
+fn bodies(bencher: divan::Bencher<'_, '_>, rounds: u64) {
     let items = conversation(rounds);
     let units = turns::units(&items);
     bencher.counter(BytesCount::new(text_bytes(&items))).bench(|| {
         let mut out = String::new();
-        for (index, unit) in units.iter().enumerate() {
+        for unit in &units {
             out.clear();
             turns::body(unit, &mut out);
-            turns::context(&units, index, &mut out);
             divan::black_box(&out);
         }
     });

@@ -54,9 +54,7 @@ fn made_of(session: &str) -> String {
     let episode = digest::digest(&items, &digest::Show::default());
     let units = turns::units(&items);
     let mut text = format!("{items:?}\n{cursor:?}\n{observation:?}\n{units:?}\n{episode:?}\n{}", episode.content());
-    for at in 0..units.len() {
-        turns::context(&units, at, &mut text);
-    }
+    units.iter().for_each(|unit| turns::body(unit, &mut text));
     text
 }
 

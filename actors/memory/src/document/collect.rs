@@ -3,9 +3,8 @@
 use std::ops::Range;
 
 use crate::analyzer::{Listener, NAME_PREFIX};
-use crate::pair_count::PairCount;
 use crate::plain_words::PlainWords;
-use crate::pretokenized::END;
+use crate::pretokenized::{END, WITHIN};
 
 /// Collects names, and the file names at the end of paths.
 pub(super) struct FileNames<'a>(pub(super) &'a mut String);
@@ -38,6 +37,7 @@ impl Listener for Tokens<'_> {
     }
 
     fn single(&mut self, character: &str, _at: Range<usize>) {
+        self.0.push(WITHIN);
         self.push(character);
     }
 
@@ -46,83 +46,46 @@ impl Listener for Tokens<'_> {
     }
 }
 
-/// Collects the words of a session and, while a unit is read, the body of its turn.
-pub(super) struct SessionText<'a> {
-    words: &'a mut String,
-    plain: &'a mut PlainWords,
-    pairs: &'a mut PairCount,
-    pub(super) turn: Option<TurnText<'a>>,
-    /// True once the session has enough words.
-    pub(super) is_full: bool,
-}
-
+/// Collects the body of a turn, its stop words, and the plain words of its session.
 pub(super) struct TurnText<'a> {
     pub(super) body: &'a mut String,
     pub(super) stops: &'a mut String,
-    /// Byte of the text where the head ends, and the end of the head in the packed body.
-    pub(super) head_to: usize,
-    pub(super) head_end: usize,
-    /// Byte of the text where the tail begins, and the start of the tail in the packed body.
-    pub(super) tail_from: usize,
-    pub(super) tail_start: Option<usize>,
-}
-
-impl<'a> SessionText<'a> {
-    pub(super) fn new(words: &'a mut String, plain: &'a mut PlainWords, pairs: &'a mut PairCount) -> Self {
-        Self { words, plain, pairs, turn: None, is_full: false }
-    }
-
-    /// Separates the words before from those after, which form no pairs with them.
-    pub(super) fn border(&mut self) {
-        if !self.is_full {
-            self.words.push(END);
-            self.pairs.border();
-        }
-    }
+    pub(super) plain: &'a mut PlainWords,
+    /// Number of tokens pushed.
+    pub(super) tokens: u64,
 }
 
 impl TurnText<'_> {
-    fn push(&mut self, token: &str, at: Range<usize>) {
-        if at.start >= self.tail_from {
-            self.tail_start.get_or_insert(self.body.len());
-        }
+    fn push(&mut self, token: &str) {
         self.body.push_str(token);
         self.body.push(END);
-        if at.end <= self.head_to {
-            self.head_end = self.body.len();
-        }
+        self.tokens += 1;
     }
 }
 
-impl Listener for SessionText<'_> {
-    fn word(&mut self, plain: &str, stem: &str, at: Range<usize>) {
-        if !self.is_full {
-            self.words.push_str(stem);
-            self.words.push(END);
-            self.plain.push(plain);
-            self.pairs.push(stem);
-        }
-        if let Some(turn) = &mut self.turn {
-            turn.push(stem, at);
-        }
+impl Listener for TurnText<'_> {
+    fn word(&mut self, plain: &str, stem: &str, _at: Range<usize>) {
+        self.plain.push(plain);
+        self.push(stem);
     }
 
-    fn single(&mut self, character: &str, at: Range<usize>) {
-        if let Some(turn) = &mut self.turn {
-            turn.push(character, at);
-        }
+    fn single(&mut self, character: &str, _at: Range<usize>) {
+        self.body.push(WITHIN);
+        self.push(character);
     }
 
     fn stop(&mut self, word: &str, _at: Range<usize>) {
-        if let Some(turn) = &mut self.turn {
-            turn.stops.push_str(word);
-            turn.stops.push(END);
-        }
+        self.stops.push_str(word);
+        self.stops.push(END);
     }
 
-    fn name(&mut self, token: &str, at: Range<usize>) {
-        if let Some(turn) = &mut self.turn {
-            turn.push(token, at);
-        }
+    fn name(&mut self, token: &str, _at: Range<usize>) {
+        self.push(token);
+    }
+}
+
+impl Listener for PlainWords {
+    fn word(&mut self, plain: &str, _stem: &str, _at: Range<usize>) {
+        self.push(plain);
     }
 }

@@ -6,8 +6,8 @@ use tantivy::schema::Value;
 
 use super::*;
 
-/// Body, context and stop words of each turn from `from` on.
-fn turns_from(units: &[Unit], from: usize) -> Vec<[String; 3]> {
+/// Body and stop words of each turn from `from` on.
+fn turns_from(units: &[Unit], from: usize) -> Vec<[String; 2]> {
     let (session, graph, units) = (SessionId::new("a").unwrap(), Graph::default(), units.to_vec());
     let entry = Entry {
         session: &session,
@@ -33,22 +33,21 @@ fn turns_from(units: &[Unit], from: usize) -> Vec<[String; 3]> {
     let (mut drafter, mut documents) = (Drafter::default(), Vec::new());
     drafter.begin(&entry);
     for unit in &units {
-        drafter.unit(unit.clone(), from);
-        documents.extend(drafter.turn(&fields, &entry, "g", from, false));
-        let draft = &drafter.draft;
-        assert!(draft.pieces.len() <= 2 * NEIGHBOURS + 1 && draft.bodies.len() < FINISHED_BYTES + 100_000);
+        documents.extend(drafter.unit(&fields, &entry, "g", unit, from));
     }
-    while let Some(document) = drafter.turn(&fields, &entry, "g", from, true) {
-        documents.push(document);
+    for document in &documents {
+        let body = document.get_first(fields.body).and_then(|body| body.as_str()).unwrap_or_default();
+        let length = document.get_first(fields.length).and_then(|length| length.as_u64());
+        assert_eq!(length, Some(body.lines().filter(|line| !line.is_empty()).count() as u64), "{body}");
     }
     let text = |document: &TantivyDocument, field| {
         document.get_first(field).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
     };
-    documents.iter().map(|it| [fields.body, fields.context, fields.stops].map(|field| text(it, field))).collect()
+    documents.iter().map(|it| [fields.body, fields.stops].map(|field| text(it, field))).collect()
 }
 
 #[test]
-fn a_turn_of_a_long_session_is_told_as_if_there_were_only_its_neighbours() {
+fn a_turn_of_a_long_session_is_written_as_if_it_were_alone() {
     let units: Vec<Unit> = (0..3_000_u64)
         .map(|line| Unit {
             line,
@@ -64,11 +63,8 @@ fn a_turn_of_a_long_session_is_told_as_if_there_were_only_its_neighbours() {
         .collect();
     let all = turns_from(&units, 0);
     assert_eq!(all.len(), units.len());
-    assert!(all.iter().map(|[body, ..]| body.len()).sum::<usize>() > 2 * FINISHED_BYTES);
     for at in (0..units.len()).step_by(97).chain([1, 2, 2_997, 2_998, 2_999]) {
-        let first = at.saturating_sub(NEIGHBOURS);
-        let near = turns_from(&units[first..units.len().min(at + 1 + NEIGHBOURS)], 0);
-        assert_eq!(all[at], near[at - first], "turn {at}");
+        assert_eq!(turns_from(&units[at..=at], 0), all[at..=at], "turn {at}");
     }
     assert_eq!(turns_from(&units, 2_990), all[2_990..]);
     assert_eq!(turns_from(&units, units.len()).len(), 0);

@@ -97,7 +97,7 @@ pub(super) fn ranked(
     let listing = words.is_none();
     let weight: Box<dyn Weight> = match words {
         Some(wanted) if wanted.is_empty() => return Ok(Vec::new()),
-        Some(wanted) => turns::any_of(snapshot, &wanted, &[field], &Counts(snapshot, all))?,
+        Some(wanted) => turns::any_of(snapshot, &wanted, field, &Counts(snapshot, all))?,
         None => {
             let every = TermQuery::new(Term::from_field_u64(snapshot.fields.kind, number), IndexRecordOption::Basic);
             every.weight(EnableScoring::disabled_from_searcher(&snapshot.searcher))?

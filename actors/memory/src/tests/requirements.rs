@@ -7,7 +7,7 @@ use super::*;
 use crate::query::Plan;
 use crate::required_terms::TurnFilter;
 use crate::texts::Texts;
-use crate::turns::{Known, best};
+use crate::turns::{Known, TurnScores};
 use crate::{Reason, Requirements, SessionMatches};
 
 fn sample_memory() -> Memory {
@@ -267,7 +267,7 @@ fn a_phrase_with_hardly_a_telling_word_is_found_wherever_it_stands() {
         let asked = query::parse(text, now());
         let requirements = Requirements { phrases: &asked.phrases, ..Requirements::default() };
         let found = memory.searcher.search_detailed(&Query { requirements, ..Query::new(&asked.words) }).unwrap();
-        assert_eq!((ids(&found.hits), found.is_cut), (vec!["shop".to_owned()], false), "{text}");
+        assert_eq!((ids(&found.hits), found.unread.texts), (vec!["shop".to_owned()], false), "{text}");
     }
 }
 
@@ -284,7 +284,8 @@ fn what_was_not_read_is_not_taken_for_missing() {
     let filter = TurnFilter::for_phrase("the needle", &snapshot).unwrap();
     for (bytes, found, is_cut) in [(1_000_000, 50, false), (10_000, 10, true), (0, 0, true)] {
         let mut known = Known { texts: Texts::within(bytes), ..Known::default() };
-        let best = best(&snapshot, &plan, &query, &filter, &mut known, 100).unwrap();
+        let scores = TurnScores::new(&snapshot, &plan, &filter).unwrap();
+        let best = scores.best(&query, &filter, &mut known, 100).unwrap();
         assert_eq!((best.turns.len(), best.more, known.texts.is_cut), (found, false, is_cut), "{bytes}");
     }
 }
@@ -302,7 +303,8 @@ fn what_was_found_first_stays_found_when_reading_ends_later() {
     // Enough for the first pass, of 400 texts, and a few more.
     for (bytes, is_cut) in [(432_000, true), (1_000_000, false)] {
         let mut known = Known { texts: Texts::within(bytes), ..Known::default() };
-        let best = best(&snapshot, &plan, &query, &filter, &mut known, 100).unwrap();
+        let scores = TurnScores::new(&snapshot, &plan, &filter).unwrap();
+        let best = scores.best(&query, &filter, &mut known, 100).unwrap();
         assert_eq!((best.turns.len(), known.texts.is_cut), (30, is_cut), "{bytes}");
     }
 }

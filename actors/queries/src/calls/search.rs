@@ -285,18 +285,21 @@ pub(super) fn find(
         passage_chars: wanted.passage_chars.unwrap_or(usual.passage_chars),
         ..usual
     };
-    let baton_memory::SearchResult { mut hits, is_cut } = searcher.search_detailed(&query).map_err(broke)?;
+    let baton_memory::SearchResult { mut hits, unread } = searcher.search_detailed(&query).map_err(broke)?;
     let phrases = || question.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect::<Vec<_>>().join(" and ");
     let is_by_words = hits.is_empty() && !question.phrases.is_empty() && question.has_loose_words();
     if is_by_words {
         let words = Query { requirements: Requirements { phrases: &[], ..requirements }, ..query };
         hits = searcher.search(&words).map_err(broke)?;
     }
-    match (is_cut, is_by_words && !hits.is_empty()) {
+    match (unread.texts, is_by_words && !hits.is_empty()) {
         (false, true) => notes.push(format!("no passage has {}: found by the words instead", phrases())),
         (true, true) => notes.push(format!("{}: found by the words instead", too_many_passages_note(&phrases()))),
         (true, false) => notes.push(too_many_passages_note(&phrases())),
         (false, false) => {}
+    }
+    if unread.words {
+        notes.push("the commonest words are in too many passages and were left out; rarer words find more".to_owned());
     }
     let mut hits: Vec<answer::Hit> = hits.into_iter().map(to_answer_hit).collect();
     // The first hit of a memo is the best one, and represents all of it.

@@ -60,15 +60,6 @@ pub(super) fn start(text: &str, max: usize) -> &str {
     &text[..prefix_len(text, max)]
 }
 
-/// The last `max` characters.
-pub(super) fn end(text: &str, max: usize) -> &str {
-    if text.len() <= max {
-        return text;
-    }
-    let from = text.char_indices().rev().nth(max.saturating_sub(1)).map_or(0, |(at, _)| at);
-    &text[from..]
-}
-
 /// Bytes of the first `max` characters.
 fn prefix_len(text: &str, max: usize) -> usize {
     if text.len() <= max {
@@ -111,11 +102,10 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_cut_on_characters() {
+    fn the_start_of_a_text_is_cut_on_characters() {
         assert_eq!(start("añb", 2), "añ");
-        assert_eq!(end("añb", 2), "ñb");
-        assert_eq!((start("abc", 3), end("abc", 3)), ("abc", "abc"));
-        assert_eq!((start("語語語", 1), end("語語語", 1)), ("語", "語"));
+        assert_eq!(start("abc", 3), "abc");
+        assert_eq!(start("語語語", 1), "語");
         assert_eq!(start("", 2), "");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{NEIGHBOURS, Unit, cut, tool};
+use super::{Unit, cut, tool};
 use crate::item::{Body, Item, Meta};
 use crate::queued_prompts::{Withdrawn, delivers};
 use crate::record_identity::record_mark;
@@ -150,16 +150,13 @@ impl Stream {
         self.changed = None;
     }
 
-    /// First unit whose body or context may differ from what the items before the [`mark`](Self::mark) gave.
+    /// First unit that may differ from what the items before the [`mark`](Self::mark) gave.
     ///
-    /// A late result changes the unit of its call, a withdrawal removes one, and every changed or new unit changes the
-    /// context of the two before it. Equals the number of units if nothing changed; 0 without a mark.
+    /// A late result changes the unit of its call, a withdrawal removes one. Equals the number of units if nothing
+    /// changed; 0 without a mark.
     pub fn changed_from(&self) -> usize {
         let Some(marked) = self.marked else { return 0 };
-        match self.changed {
-            None if marked == self.count() => marked,
-            changed => changed.unwrap_or(marked).min(marked).saturating_sub(NEIGHBOURS),
-        }
+        self.changed.map_or(marked, |changed| changed.min(marked))
     }
 
     /// A prompt stands at this line: queued ones with the same text are units no longer.
