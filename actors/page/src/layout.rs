@@ -200,8 +200,6 @@ pub(crate) fn directory(path: Option<&str>) -> Markup {
     html! { span.project title=(plain(path)) { (plain(name.unwrap_or(path))) } }
 }
 
-/// The title of an agent, by its name on the wire.
-
 /// An agent, by its name on the wire.
 pub(crate) fn agent(name: Option<&str>) -> Markup {
     html! { @if let Some(name) = name { span.agent { (Agent::title_of(name)) } } }

@@ -55,40 +55,48 @@ fn tokens(unit: &Unit) -> Vec<String> {
     all.0
 }
 
+/// A body or a context: how often it has each token, and its length.
+struct Text {
+    key: (String, usize),
+    counts: BTreeMap<String, f64>,
+    length: f64,
+}
+
+impl Text {
+    /// The sum of bodies, each scaled to at most so many tokens.
+    fn new<'a>(key: (String, usize), bodies: impl Iterator<Item = (&'a Vec<String>, f64)>) -> Self {
+        let (mut counts, mut length) = (BTreeMap::new(), 0.0);
+        for (body, most) in bodies {
+            let scale = (most / body.len() as f64).min(1.0);
+            length += scale * body.len() as f64;
+            body.iter().for_each(|token| *counts.entry(token.clone()).or_insert(0.0) += scale);
+        }
+        Self { key, counts, length }
+    }
+}
+
 /// BM25 over all bodies plus BM25 over all contexts, by session and ordinal.
 fn expected(sessions: &BTreeMap<String, Session>, query: &[&str]) -> BTreeMap<(String, usize), f64> {
-    let mut texts: Vec<((String, usize), BTreeMap<String, f64>, f64)> = Vec::new();
-    let mut contexts = Vec::new();
+    let (mut bodies, mut contexts) = (Vec::new(), Vec::new());
     for (id, session) in sessions {
-        let bodies: Vec<Vec<String>> = session.units.iter().map(tokens).collect();
-        for at in 0..bodies.len() {
-            let (mut counts, mut length) = (BTreeMap::new(), 0.0);
-            for near in at.saturating_sub(2)..bodies.len().min(at + 3) {
-                let body = &bodies[near];
-                let scale = if near == at { 1.0 } else { (45.0 / body.len() as f64).min(1.0) };
-                length += scale * body.len() as f64;
-                for token in body {
-                    *counts.entry(token.clone()).or_insert(0.0) += scale;
-                }
-                if near == at {
-                    let mut own = BTreeMap::new();
-                    body.iter().for_each(|token| *own.entry(token.clone()).or_insert(0.0) += 1.0);
-                    texts.push(((id.clone(), at), own, body.len() as f64));
-                }
-            }
-            contexts.push(((id.clone(), at), counts, length));
+        let all: Vec<Vec<String>> = session.units.iter().map(tokens).collect();
+        for (at, body) in all.iter().enumerate() {
+            let near = all.iter().enumerate().filter(|(other, _)| other.abs_diff(at) <= 2);
+            let most = |other: usize| if other == at { f64::INFINITY } else { 45.0 };
+            bodies.push(Text::new((id.clone(), at), [(body, f64::INFINITY)].into_iter()));
+            contexts.push(Text::new((id.clone(), at), near.map(|(other, body)| (body, most(other)))));
         }
     }
     let mut scores = BTreeMap::new();
-    for texts in [texts, contexts] {
+    for texts in [bodies, contexts] {
         let all = texts.len() as f64;
-        let average = texts.iter().map(|(.., length)| length).sum::<f64>() / all;
+        let average = texts.iter().map(|text| text.length).sum::<f64>() / all;
         for word in query {
             let mut stem = All::default();
             Analyzer::default().analyze(word, &mut stem);
-            let frequency = texts.iter().filter(|(_, counts, _)| counts.contains_key(&stem.0[0])).count() as f64;
+            let frequency = texts.iter().filter(|text| text.counts.contains_key(&stem.0[0])).count() as f64;
             let idf = (1.0 + (all - frequency + 0.5) / (frequency + 0.5)).ln();
-            for (key, counts, length) in &texts {
+            for Text { key, counts, length } in &texts {
                 let count = counts.get(&stem.0[0]).copied().unwrap_or(0.0);
                 let norm = 1.2 * (0.25 + 0.75 * length / average);
                 *scores.entry(key.clone()).or_insert(0.0) += idf * 2.2 * count / (count + norm);
