@@ -230,8 +230,8 @@ fn a_timeline_is_of_one_agent_or_names_them() {
     for kept in &all {
         assert_eq!(listed(kept.agent), [(kept.agent.to_owned(), kept.session.to_owned())]);
     }
-    assert!(world.ok(&["timeline"]).out.contains("droid, harbor"));
-    assert!(!world.ok(&["timeline", "--agent", "droid"]).out.contains("droid, harbor"));
+    assert!(world.ok(&["timeline"]).out.contains("Droid, harbor"));
+    assert!(!world.ok(&["timeline", "--agent", "droid"]).out.contains("Droid, harbor"));
     assert_eq!(world.run(&["timeline", "--agent", "emacs"]).code, 2);
 }
 

@@ -93,9 +93,10 @@ fn typing_searches_and_escape_goes_back() {
     glass.press(ESC);
     glass.sees("2 sessions\n");
     glass.press(&control('f'));
-    let screen = glass.sees("Filter by");
     let foot = |screen: &str| screen.lines().last().unwrap_or_default().to_owned();
-    assert_eq!(foot(&screen), "type to narrow  Enter choose  Esc back", "nothing is left of the line below");
+    glass.wait("a foot with nothing left of the one below", |screen| {
+        screen.contains("Filter by") && foot(screen) == "type to narrow  Enter choose  Esc back"
+    });
     glass.press(ESC);
     glass.wait("no choice any more", |screen| !screen.contains("Filter by"));
     glass.press("\t");

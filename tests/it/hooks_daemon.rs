@@ -366,7 +366,7 @@ fn a_window_that_was_killed_before_anything_was_typed_is_let_go() {
     );
     assert!(held.world.sessions().is_empty(), "no list shows what nobody has seen");
     let told = held.world.ok(&["explain", &id(1)]).out;
-    assert!(told.contains("unindexed (empty)") && told.contains("Nothing is owed"), "{told}");
+    assert!(told.contains("unindexed (empty)") && told.contains("Nothing more is due"), "{told}");
     // The session gets a prompt after all.
     held.world.transcript("-work-one", &id(1)).at(after(1900)).prompt("the late sloth").reply("noted");
     held.at(1901);

@@ -12,8 +12,8 @@
 //! Layers, each of which uses only those before it:
 //!
 //! 1. `limits`, `schema`, `pretokenized`, and text without an index: `analyzer`, `irregular`, `phrase`, `dates`,
-//!    `plain_words`
-//! 2. `snapshot`: a committed state, its segments and their columns, `turn_table`; `searcher`: the handle whose methods are the
+//!    `plain_words`; `turn_table`: turns by session
+//! 2. `snapshot`: a committed state, its segments and their columns; `searcher`: the handle whose methods are the
 //!    queries
 //! 3. `vectors`: the files of vectors, and the vector of a query
 //! 4. parts of a query over a snapshot: `prefix`, `proximity`, `required_terms`, `texts`; then `query`

@@ -169,7 +169,11 @@ impl Snapshot {
 
     /// The turns in the order of their sessions.
     pub(super) fn turn_table(&self) -> &TurnTable {
-        self.turns_by_session.get_or_init(|| TurnTable::new(self))
+        self.turns_by_session.get_or_init(|| {
+            let readers = self.searcher.segment_readers().iter();
+            let turns = self.segments.iter().map(|segment| segment.turns());
+            TurnTable::new(&readers.zip(turns).collect::<Vec<_>>())
+        })
     }
 
     /// Address of the live document of a session.
@@ -267,7 +271,8 @@ impl Segment {
 
     /// The segment's turns; `None` if it has none.
     pub(super) fn turns(&self) -> Option<&SegmentTurns> {
-        self.length.as_ref().map(|length| self.turns.get_or_init(|| SegmentTurns::read(self, length)))
+        let place = |doc| self.number_of(doc).zip(self.ordinal.first(doc));
+        self.length.as_ref().map(|length| self.turns.get_or_init(|| SegmentTurns::read(length, place)))
     }
 
     /// Number of tokens of a turn.

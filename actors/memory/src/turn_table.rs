@@ -13,9 +13,8 @@
 //!   100 tokens, 84.7/97.7/90.5. An indexed context gave 83.7/96.8/89.7 there.
 
 use tantivy::columnar::Column;
+use tantivy::index::SegmentReader;
 use tantivy::{DocAddress, DocId, Score};
-
-use super::snapshot::{Segment, Snapshot};
 
 /// Number of turns on each side that belong to a turn's context.
 pub(super) const NEIGHBOURS: usize = 2;
@@ -45,12 +44,12 @@ pub(super) struct SegmentTurns {
 }
 
 impl SegmentTurns {
-    /// `length` is the column that only turns have.
-    pub(super) fn read(segment: &Segment, length: &Column<u64>) -> Self {
+    /// `length` is the column that only turns have, `place` gives the session and the ordinal of a document.
+    pub(super) fn read(length: &Column<u64>, place: impl Fn(DocId) -> Option<(u32, u64)>) -> Self {
         let mut turns = Self { runs: Vec::new(), lengths: Vec::new() };
         for doc in 0..length.num_docs() {
             let Some(tokens) = length.first(doc) else { continue };
-            let (Some(session), Some(ordinal)) = (segment.number_of(doc), segment.ordinal.first(doc)) else { continue };
+            let Some((session, ordinal)) = place(doc) else { continue };
             let ordinal = ordinal as u32;
             // A turn without a token would look like an empty slot.
             turns.lengths.push(u16::try_from(tokens.max(1)).unwrap_or(u16::MAX));
@@ -123,13 +122,13 @@ pub(super) struct TurnTable {
 }
 
 impl TurnTable {
-    pub(super) fn new(snapshot: &Snapshot) -> Self {
-        let readers = snapshot.searcher.segment_readers();
-        let mut live: Vec<Vec<(Run, usize)>> = Vec::with_capacity(readers.len());
+    /// The table of all segments of a snapshot, in its order.
+    pub(super) fn new(segments: &[(&SegmentReader, Option<&SegmentTurns>)]) -> Self {
+        let mut live: Vec<Vec<(Run, usize)>> = Vec::with_capacity(segments.len());
         let mut numbers = 0;
-        for (reader, segment) in readers.iter().zip(&snapshot.segments) {
+        for (reader, turns) in segments {
             let (mut runs, mut at) = (Vec::new(), 0);
-            for run in segment.turns().map(|turns| &turns.runs[..]).unwrap_or_default() {
+            for run in turns.map(|turns| &turns.runs[..]).unwrap_or_default() {
                 numbers = numbers.max(run.session + 1);
                 if reader.alive_bitset().is_none() {
                     runs.push((*run, at));
@@ -154,7 +153,7 @@ impl TurnTable {
         };
         // Largest segments first, so that the slots of most turns ascend with their documents.
         let mut order: Vec<usize> = (0..live.len()).collect();
-        order.sort_by_key(|number| std::cmp::Reverse(readers[*number].max_doc()));
+        order.sort_by_key(|number| std::cmp::Reverse(segments[*number].0.max_doc()));
         for (run, _) in order.iter().flat_map(|number| &live[*number]) {
             let at = &mut table.by_number[run.session as usize];
             if *at == NONE {
@@ -172,7 +171,7 @@ impl TurnTable {
         }
         table.lengths = vec![0; slot as usize];
         for number in order {
-            let lengths = snapshot.segments[number].turns().map(|turns| &turns.lengths[..]).unwrap_or_default();
+            let lengths = segments[number].1.map(|turns| &turns.lengths[..]).unwrap_or_default();
             for (run, at) in &live[number] {
                 table.add(number, *run, &lengths[*at..*at + run.count as usize]);
             }

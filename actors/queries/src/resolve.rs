@@ -426,7 +426,7 @@ mod tests {
         check("/srv/Betta", Err(&["Near: /srv/beta, "]));
         check("app", Err(&["fits 2 projects: /a/app, /b/app; give the directory"]));
         check("/hidden/ledge", Err(&["no project"]));
-        check("ledge", Err(&["Near: /srv/ledger, "]));
+        check("ledge", Err(&["these begin so: /srv/ledger, /srv/ledgers"]));
         check(&format!("{SECRET}x"), Err(&["Near: /srv/[redacted"]));
         check(SECRET, Ok(&secret));
         check(&"x".repeat(100_000), Err(&["no project \"xxx"]));

@@ -9,6 +9,7 @@
 //!
 //! - The mark is durable before the first unsynced write, and says `closed` only after everything was synced.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::{fs, io};
 
@@ -19,6 +20,8 @@ use super::{Error, Store};
 
 /// The mark's name in the memory's directory.
 pub(super) const MARK: &str = "opened";
+/// Length of a mark: that of the name of a boot.
+const MARK_BYTES: usize = 36;
 /// The mark of a memory that was synced and closed.
 const CLOSED: &str = "closed";
 /// A random name of each boot of Linux.
@@ -50,7 +53,7 @@ impl Store {
 /// True if the files in `dir` are as they were written: they were closed, or written in this boot.
 pub(super) fn is_intact(dir: &Path) -> bool {
     let Ok(mark) = fs::read_to_string(dir.join(MARK)) else { return false };
-    mark == CLOSED || this_boot().is_some_and(|boot| boot == mark)
+    mark.trim_end() == CLOSED || this_boot().is_some_and(|boot| boot == mark.trim_end())
 }
 
 /// Marks the files in `dir` as being written in this boot.
@@ -107,8 +110,11 @@ pub(super) fn sync(dir: &Path) -> io::Result<()> {
     durable::sync_parent(dir)
 }
 
+/// Writes the mark in place, always as long: that takes no room on a full disk. A mark half written is neither.
 fn mark(dir: &Path, mark: &str) -> io::Result<()> {
-    durable::write_file(&dir.join(MARK), mark.as_bytes())?;
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(dir.join(MARK))?;
+    file.write_all(format!("{mark:<MARK_BYTES$}").as_bytes())?;
+    file.sync_all()?;
     durable::sync_folder(dir)
 }
 
