@@ -9,6 +9,8 @@ use super::{Error, Index};
 
 /// At least as much as sled writes when it opens.
 const PROBE_BYTES: usize = 64 * 1024;
+/// How often an index is tried again whose lock was seen released.
+const OPEN_TRIES: u32 = 20;
 /// Broken indexes that are kept for inspection.
 const BROKEN_KEPT: usize = 2;
 
@@ -29,9 +31,7 @@ pub(crate) fn open(log: &Path) -> Result<Opened, Error> {
     folders::recover(log)?;
     let folder = log.join(CURRENT);
     remove_unfinished_snapshots(&folder)?;
-    // sled releases its lock shortly after it is dropped, when its threads have ended.
-    let _ = folders::wait_until_released(&folder);
-    let error = match Index::open_unrepaired(&folder) {
+    let error = match open_released(&folder) {
         Ok(index) => return Ok(Opened { index, aside: None, is_obsolete: false }),
         Err(error) if error.is_locked_elsewhere() => return Err(error),
         Err(error @ Error::EarlierForm) => {
@@ -45,6 +45,19 @@ pub(crate) fn open(log: &Path) -> Result<Opened, Error> {
         return Err(Error::Disk { error: error.to_string(), cause });
     }
     open_without_snapshots(log, &folder, &error)
+}
+
+/// Opens the index when its lock is released. That takes sled a moment after it is dropped, until its threads have
+/// ended; and a process that is being started holds a copy of each lock, also of the one just seen released.
+fn open_released(folder: &Path) -> Result<Index, Error> {
+    let mut tries = 0;
+    loop {
+        let is_released = folders::wait_until_released(folder).is_ok();
+        match Index::open_unrepaired(folder) {
+            Err(error) if error.is_locked_elsewhere() && is_released && tries < OPEN_TRIES => tries += 1,
+            opened => return opened,
+        }
+    }
 }
 
 /// Tests whether a file can be written and synced beside the index.
