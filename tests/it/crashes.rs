@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::record::{Log, memory};
 use crate::world::{World, copy, id, text, wait};
 
-const SESSIONS: u32 = 250;
+const SESSIONS: u32 = 750;
 const ROUNDS: u32 = 5;
 
 fn generate(world: &World) {
