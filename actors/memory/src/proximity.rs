@@ -15,7 +15,7 @@ use super::Error;
 use super::limits::PAIR_WORK;
 use super::pretokenized::NEAR_WORDS;
 use super::snapshot::Snapshot;
-use super::turn_table::{K1, TurnTable, idf, length_norm};
+use super::turn_table::{K1, SessionTurns, TurnTable, idf, length_norm};
 
 /// The two kinds of pairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,7 +109,7 @@ pub(super) fn scores(
 /// The number of sessions, from the first on, in which pairs are counted to estimate how common they are.
 fn sample(table: &TurnTable, turns: usize) -> u32 {
     let mut left = turns.max(256);
-    let fits = |session: &&super::turn_table::SessionTurns| {
+    let fits = |session: &&SessionTurns| {
         let fits = left > 0;
         left = left.saturating_sub(session.turns as usize);
         fits

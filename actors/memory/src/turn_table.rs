@@ -23,7 +23,7 @@ const NEIGHBOUR_TOKENS: u16 = 45;
 /// The usual parameters of BM25.
 pub(super) const K1: Score = 1.2;
 const B: Score = 0.75;
-/// No session, and no slot.
+/// In place of the index of a session that has no turns.
 const NONE: u32 = u32::MAX;
 
 /// Turns of one segment that follow each other as documents and in their session.
