@@ -85,7 +85,7 @@ fn many_that_ask_at_once_all_see_an_append() {
             let (asked, me) = (&asked, id(1));
             scope.spawn(move || {
                 let answer = caller.call(asked);
-                assert_eq!(text(&answer["result"]["hits"][0]["session_id"]), me, "{answer}");
+                assert_eq!(answer["result"]["hits"][0]["session_id"], *me, "{answer}");
             });
         }
     });

@@ -56,6 +56,9 @@ pub(super) struct Step {
     pub(super) left_out_asking: bool,
     /// The answer must cover the log up to this position.
     pub(super) position: Position,
+    /// The log's position when it was decided what is to be read: what had been indexed by then counts as known, although
+    /// the memory may not have it yet.
+    pub(super) as_of: Position,
     /// Why changes were not looked for, or where.
     pub(super) not_checked: Option<String>,
     /// End of the time budget.
@@ -65,9 +68,19 @@ pub(super) struct Step {
 }
 
 impl Step {
-    fn new(left_out_asking: bool, position: Position, not_checked: Option<String>, until: Instant) -> Self {
-        let (pending_sessions, is_backfill) = (Vec::new(), false);
-        Self { indexed: 0, pending: 0, pending_sessions, left_out_asking, position, not_checked, until, is_backfill }
+    fn new(left_out_asking: bool, as_of: Position, not_checked: Option<String>, until: Instant) -> Self {
+        let (pending_sessions, position, is_backfill) = (Vec::new(), Position(0), false);
+        Self {
+            indexed: 0,
+            pending: 0,
+            pending_sessions,
+            left_out_asking,
+            position,
+            as_of,
+            not_checked,
+            until,
+            is_backfill,
+        }
     }
 
     /// Notes that the answer may miss something of a session.
@@ -179,7 +192,7 @@ impl FreshMemory<'_> {
         };
         let not_checked = not_checked.map(str::to_owned).or_else(|| hung_roots_note(&unread.hung));
         let (table, settings) = self.catalog().now();
-        let (now, project) = (self.coverage.clock.now(), request.project.map(str::to_owned));
+        let (now, as_of, project) = (self.coverage.clock.now(), table.position(), request.project.map(str::to_owned));
         let (grown, counted_beyond) = (unread.files, unread.beyond);
         // During a scan of very many files the number of new ones is unknown.
         let is_unknown = not_checked.is_some() && self.discovery.watcher.is_large();
@@ -202,17 +215,17 @@ impl FreshMemory<'_> {
         let everything = chosen.len();
         chosen.retain(|wanted| Some(&wanted.id) != request.asking);
         let left_out_asking = chosen.len() < everything;
+        let mut step = Step::new(left_out_asking, as_of, not_checked, until);
         if self.outage.lasts() {
             // While the log accepts no writes, reading would be refused.
-            let mut step = Step::new(left_out_asking, Position(0), not_checked, until);
             chosen.iter().for_each(|wanted| step.note_pending(&wanted.id));
             step.not_checked = step.not_checked.or((step.pending > 0).then(|| NOT_RECORDED.to_owned()));
             return Ok(step);
         }
-        // A query that waits for everything covers the whole log, otherwise what was read for it.
-        let position = if request.all { self.journal.tail().position } else { Position(0) };
-        let mut step = Step::new(left_out_asking, position, not_checked, until);
-        if !request.all {
+        if request.all {
+            // A query that waits for everything covers the whole log, otherwise what was read for it.
+            step.position = self.journal.tail().position;
+        } else {
             let let_alone = self.coverage.indexer.let_alone();
             chosen.retain(|wanted| {
                 let is_let_alone = let_alone.contains(&wanted.id);

@@ -43,18 +43,17 @@ impl FreshMemory<'_> {
             self.wait_for_history(client).await?;
         }
         let _asking = self.throttle.begin_question();
-        let tail = self.journal.tail().position;
         let mut step = self.step(client, ask).await?;
         let position: Position = self.coverage.cover_step(client, &step, ask.all).await?;
-        let mut but_large = self.coverage.indexer.covered().but_large;
-        if but_large < tail {
+        let (mut but_large, as_of) = (self.coverage.indexer.covered().but_large, step.as_of);
+        if but_large < as_of {
             // What others have just indexed is awaited only briefly.
             let budget = self.catalog().settings.now().lazy_budget;
             let budget = match step.is_backfill || self.coverage.is_large_put_off(ask.all) {
                 true => (step.until - tokio::time::Instant::now()).max(GLANCE),
                 false => budget,
             };
-            but_large = self.coverage.indexer.covers(tail, Want::ButLarge, budget).await.unwrap_or(but_large);
+            but_large = self.coverage.indexer.covers(as_of, Want::ButLarge, budget).await.unwrap_or(but_large);
         }
         let searcher = self.coverage.indexer.searcher().map_err(|_| memory_unavailable(self.coverage.indexer))?;
         let table = self.catalog().table.now();
@@ -70,7 +69,7 @@ impl FreshMemory<'_> {
         let failed = table.unsettled().filter(|(_, row)| row.state.phase == Phase::Failed && is_meant(&row.state));
         let freshness = answer::Freshness {
             indexed_now: step.indexed,
-            pending: step.pending + u64::from(but_large < step.position.max(tail)),
+            pending: step.pending + u64::from(but_large < step.position.max(as_of)),
             pending_sessions: step.pending_sessions,
             left_out_asking: step.left_out_asking,
             note: self
