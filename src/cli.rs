@@ -353,7 +353,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
     let done = match cli.command {
         Command::Browse(args) => browse::run(&environment, &args),
         Command::Search(args) => search::run(&environment, &args),
-        Command::Ui(args) => ui::run(&environment, &args),
+        Command::Ui(args) => ui::run(&environment, &args, throwaway.is_some()),
         Command::Blame(args) => blame::run(&environment, &args),
         Command::Fix(args) => fix::run(&environment, &args),
         Command::How(args) => how::run(&environment, &args),

@@ -55,20 +55,8 @@ const ENVIRONMENT: &str = "\
 Environment: BATON_HOME (Baton's files), CLAUDE_CONFIG_DIR and CODEX_HOME (transcripts), NO_COLOR; see `baton --help`";
 
 /// Commands that refuse `--examples`: they set up the machine, manage daemons, or need no home.
-pub(super) const WITHOUT_EXAMPLES: &[&str] = &[
-    "help",
-    "completions",
-    "replay",
-    "hook",
-    "install",
-    "uninstall",
-    "doctor",
-    "service",
-    "daemon",
-    "stop",
-    "bench",
-    "ui",
-];
+pub(super) const WITHOUT_EXAMPLES: &[&str] =
+    &["help", "completions", "replay", "hook", "install", "uninstall", "doctor", "service", "daemon", "stop", "bench"];
 
 /// The names of all commands.
 pub(super) fn commands() -> impl Iterator<Item = &'static str> {

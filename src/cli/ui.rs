@@ -19,7 +19,8 @@ JSON: {\"url\",\"valid_seconds\"}; nothing is opened then.
 
 Examples:
   baton ui
-  baton ui --no-open                   print the address, for a browser of your choice";
+  baton ui --no-open                   print the address, for a browser of your choice
+  baton --examples ui                  the example sessions; nothing of yours is read";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
@@ -32,21 +33,29 @@ pub(super) struct Args {
     json: bool,
 }
 
-pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+/// With `stays`, the daemon ends with this process, so it goes on until a person ends it.
+pub(super) fn run(environment: &Environment, args: &Args, stays: bool) -> Result<ExitCode, Error> {
     let params = PageParams { caller: environment::caller() };
     let result = super::ask(environment, |client| client.call_raw(method::PAGE, &params, |_| {}))?;
     let output = Output::new();
     if args.json {
         output.json(&result);
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        let page: Page = super::parse_result(&result)?;
+        if !args.no_open && has_screen() && open::that_detached(&page.url).is_ok() {
+            print::note("Opened in your browser; `baton ui --no-open` prints an address instead.");
+        } else {
+            output.line(&page.url);
+            let seconds = page.valid_seconds;
+            print::note(&format!("Open it in a browser on this machine within {seconds} seconds; it works once."));
+        }
     }
-    let page: Page = super::parse_result(&result)?;
-    if !args.no_open && has_screen() && open::that_detached(&page.url).is_ok() {
-        print::note("Opened in your browser; `baton ui --no-open` prints an address instead.");
-        return Ok(ExitCode::SUCCESS);
+    if stays {
+        print::note("The pages of the example sessions end when you press Ctrl+C.");
+        loop {
+            std::thread::park();
+        }
     }
-    output.line(&page.url);
-    print::note(&format!("Open it in a browser on this machine within {} seconds; it works once.", page.valid_seconds));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,10 +1,13 @@
 //! `baton ui`: the pages, over HTTP as a browser asks for them, and who may read them.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::world::{World, id};
+use serde_json::Value;
+
+use crate::demo::processes_of;
+use crate::world::{World, id, wait};
 
 /// Longest wait for an answer.
 const ANSWER: Duration = Duration::from_secs(60);
@@ -25,7 +28,10 @@ pub(crate) struct Answer {
 
 impl Address {
     pub(crate) fn new(world: &World) -> Self {
-        let asked = world.json(&["ui"]);
+        Self::parse(&world.json(&["ui"]))
+    }
+
+    fn parse(asked: &Value) -> Self {
         assert_eq!(asked["valid_seconds"], 60);
         let rest = asked["url"].as_str().unwrap().strip_prefix("http://").unwrap();
         let (host, path) = rest.split_once('/').unwrap();
@@ -199,4 +205,19 @@ fn the_line_that_is_linked_is_marked_itself_and_its_fold_is_open() {
     let result = at(4);
     let (_, marked) = result.split_once("<div class=\"hit\">").unwrap_or_else(|| panic!("{result}"));
     assert!(marked.starts_with("<details class=\"tool\" open>") && marked.contains("Bash wc -l okapi: ok"), "{result}");
+}
+
+#[test]
+fn the_pages_of_the_examples_are_there_until_their_command_ends() {
+    let world = World::new();
+    let mut command = world.spawn(&["--examples", "ui", "--json"]);
+    let mut line = String::new();
+    BufReader::new(command.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let address = Address::parse(&serde_json::from_str(&line).unwrap());
+    let sessions = address.get("/sessions", &address.enter());
+    assert!(sessions.body.contains("ledger-api"), "{}", sessions.body);
+    command.kill().unwrap();
+    command.wait().unwrap();
+    assert!(wait(|| processes_of(&world).is_empty()), "its daemon ends with it");
+    assert!(!world.home().exists(), "nothing of the user's home was touched");
 }
