@@ -224,6 +224,19 @@ pub(super) struct PagesArgs {
     pub(super) json: bool,
 }
 
+#[cfg(unix)]
+#[derive(Debug, Args)]
+pub(super) struct BrowseArgs {
+    #[command(flatten)]
+    pub(super) shape: Shape,
+    /// How often each of two words is typed
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) rounds: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
 #[derive(Debug, Args)]
 pub(super) struct MeasureArgs {
     /// An existing corpus, of which a copy is used; by default one is written

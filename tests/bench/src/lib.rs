@@ -7,6 +7,8 @@
 
 mod agent_database;
 mod answers;
+#[cfg(unix)]
+mod browse;
 mod corpus;
 mod crash;
 mod daemon;
@@ -46,6 +48,8 @@ pub use answers::{
     Answers, Counts as AnswerCounts, EpisodeFigures, Form as QuestionForm, JudgedAnswer, JudgedEpisode, JudgedFile,
     Options as AnswersOptions, Points, QuestionFigures, Statement, Verdict, measure as answers,
 };
+#[cfg(unix)]
+pub use browse::{Browse, measure as browse};
 pub use corpus::{Corpus, Options as CorpusOptions};
 pub use crash::{Crash, Cuts, Options as CrashOptions, enter_own_namespace, run_trials as crash};
 pub use daemon::{Daemon, Question, Rebuild};

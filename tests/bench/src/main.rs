@@ -17,6 +17,8 @@ use baton_bench::{
 use clap::{Parser, Subcommand};
 use serde::Serialize;
 
+#[cfg(unix)]
+use arguments::BrowseArgs;
 use arguments::{
     AnswersArgs, CorpusArgs, CrashArgs, DatabaseArgs, EnrichArgs, HookArgs, MeasureArgs, MemoryArgs, PagesArgs,
     ReadArgs, ReadersArgs, RecallArgs, RootsArgs, Shape,
@@ -96,6 +98,12 @@ enum Bench {
     /// Starts a real `baton` as a throwaway daemon over a corpus in a temporary directory, reads it, and asks for each
     /// page as a browser does. Ends in an error if a page is not shown.
     Pages(PagesArgs),
+    /// The browser in a terminal: time from a key to the list that answers it
+    ///
+    /// Runs `baton browse` of a throwaway daemon over a corpus in a temporary directory, in a terminal whose screen is
+    /// read back.
+    #[cfg(unix)]
+    Browse(BrowseArgs),
     /// Whether the right sessions are found: hit@1/5/10, MRR and nDCG@10 of a set of sessions and questions
     ///
     /// Writes the set's sessions as transcripts into a temporary directory, starts a real `baton` as a throwaway daemon
@@ -159,6 +167,8 @@ fn run(command_line: &CommandLine) -> Result<ExitCode, Error> {
         Bench::Database(args) => return database(args),
         Bench::Memory(args) => return memory(args),
         Bench::Pages(args) => return pages(args),
+        #[cfg(unix)]
+        Bench::Browse(args) => return browse(args),
         Bench::Recall(args) => return recall(args),
         Bench::Answers(args) => return answers(args),
         Bench::All(args) => (Part::ALL.to_vec(), args),
@@ -244,6 +254,12 @@ fn memory(args: &MemoryArgs) -> Result<ExitCode, Error> {
 fn pages(args: &PagesArgs) -> Result<ExitCode, Error> {
     let pages = bench::pages(args.shape.options(), report_progress)?;
     print_results(&pages, &[pages.table()], args.json)
+}
+
+#[cfg(unix)]
+fn browse(args: &BrowseArgs) -> Result<ExitCode, Error> {
+    let browse = bench::browse(args.shape.options(), args.rounds, report_progress)?;
+    print_results(&browse, &[browse.table()], args.json)
 }
 
 fn recall(args: &RecallArgs) -> Result<ExitCode, Error> {

@@ -99,6 +99,17 @@ fn each_page_is_shown_and_measured() {
     world.assert_nothing_is_left();
 }
 
+#[cfg(unix)]
+#[test]
+fn keys_in_the_browser_are_answered_and_measured() {
+    let world = World::new();
+    let measured = world.run_ok(&with_small(&["browse", "--rounds", "1", "--json"])).json();
+    let (list, screen) = (&measured["list"], &measured["screen"]);
+    assert!(list["n"].as_u64().unwrap() > 0 && list["p50_ms"].as_f64().unwrap() > 0.0, "{measured}");
+    assert!(screen["n"].as_u64().unwrap() >= list["n"].as_u64().unwrap(), "{measured}");
+    world.assert_nothing_is_left();
+}
+
 #[test]
 fn enriching_is_measured_without_a_model_of_anybodys() {
     let world = World::new();
