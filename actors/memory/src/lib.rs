@@ -12,12 +12,12 @@
 //! Layers, each of which uses only those before it:
 //!
 //! 1. `limits`, `schema`, `pretokenized`, and text without an index: `analyzer`, `irregular`, `phrase`, `dates`,
-//!    `plain_words`; `turn_table`: turns by session
+//!    `plain_words`; `turn_table`: turns by session; `scratch`: arrays for their scores
 //! 2. `snapshot`: a committed state, its segments and their columns; `searcher`: the handle whose methods are the
 //!    queries
 //! 3. `vectors`: the files of vectors, and the vector of a query
-//! 4. parts of a query over a snapshot: `prefix`, `proximity`, `required_terms`, `texts`; then `query`
-//! 5. ranking: `turns`, `copies`, `named_files`, `nearest`, `session_bm25`, `score_weights`; presentation: `snippet`,
+//! 4. parts of a query over a snapshot: `term_postings`, `prefix`, `proximity`, `required_terms`, `texts`; then `query`
+//! 5. ranking: `turn_scores`, `turns`, `copies`, `named_files`, `nearest`, `session_bm25`, `score_weights`; presentation: `snippet`,
 //!    `reasons`
 //! 6. the queries: `search`, `graph`, `outcomes`, `entity_filter`, `phrase_sessions`, `forks`, `titles`, `usage`, `dump`
 //! 7. writing: `document`, `queue`, and `store`, which owns the index; `graph` and `outcomes` make
@@ -55,16 +55,19 @@ mod reasons;
 mod required_terms;
 mod schema;
 mod score_weights;
+mod scratch;
 mod search;
 mod searcher;
 mod session_bm25;
 mod snapshot;
 mod snippet;
 mod store;
+mod term_postings;
 #[cfg(test)]
 mod tests;
 mod texts;
 mod titles;
+mod turn_scores;
 mod turn_table;
 mod turns;
 mod usage;

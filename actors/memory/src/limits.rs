@@ -43,9 +43,12 @@ pub(super) const QUERY_BYTES: usize = 16 * 1024;
 pub(super) const QUERY_TOKENS: usize = 400;
 /// Different words and names that are searched for; the rarest, which decide.
 pub(super) const QUERY_TERMS: usize = 48;
-/// Postings that a query reads to score turns: some 30 ms. Beyond it the commonest words are left out, and the answer
+/// Postings that a query reads to score turns: some 20 ms. Beyond it the commonest words are left out, and the answer
 /// says so.
-pub(super) const QUERY_POSTINGS: u64 = 1_000_000;
+pub(super) const QUERY_POSTINGS: u64 = 2_000_000;
+/// Blocks of stored texts that are kept unpacked for each segment: those that one query reads again. A block has at
+/// least 16 KB, and as many as its largest text.
+pub(super) const TEXT_BLOCKS: usize = 8;
 /// Synonyms of a query's words that are searched for.
 pub(super) const SYNONYMS: usize = 200;
 /// Turns taken before they are grouped by session: 200 to 400 give the same ranking.

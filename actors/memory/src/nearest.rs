@@ -16,7 +16,8 @@ use super::query::Query;
 use super::required_terms::TurnFilter;
 use super::schema::text;
 use super::snapshot::Snapshot;
-use super::turns::{Admission, Known, Scored, TurnScores};
+use super::turn_scores::TurnScores;
+use super::turns::{Admission, Known, Scored};
 use super::vectors::Cosines;
 use super::{Error, score_weights};
 

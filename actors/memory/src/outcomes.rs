@@ -15,7 +15,7 @@ use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument, Term};
 use super::document::Drafter;
 use super::limits::FAILURE_TERMS;
 use super::schema::{Fields, column, kind, text};
-use super::snapshot::{Segment, Snapshot};
+use super::snapshot::{Place, Snapshot};
 use super::{Entry, Error, Searcher, query};
 
 /// Selects sessions.
@@ -148,12 +148,14 @@ fn candidates(snapshot: &Snapshot, asked: &WitnessQuery<'_>) -> Result<Vec<Candi
             continue;
         }
         let seen: Option<Column<i64>> = reader.fast_fields().column_opt(column::SEEN)?;
+        let is_in = |place: &Place| asked.project.is_none_or(|project| place.is_in(project));
+        let places: Vec<bool> = segment.places.iter().map(is_in).collect();
+        let is_in = |doc| {
+            let place = segment.place.first(doc).and_then(|place| places.get(place as usize));
+            place.map_or(asked.project.is_none(), |is_in| *is_in)
+        };
         for (doc, score) in scores {
-            let Some(session) =
-                segment.id_of(doc).filter(|id| is_in(segment, doc, asked.project) && !(asked.exclude)(id))
-            else {
-                continue;
-            };
+            let Some(session) = segment.id_of(doc).filter(|id| is_in(doc) && !(asked.exclude)(id)) else { continue };
             found.push(Candidate {
                 score,
                 seen: seen.as_ref().and_then(|seen| seen.first(doc)).unwrap_or(i64::MIN),
@@ -163,11 +165,6 @@ fn candidates(snapshot: &Snapshot, asked: &WitnessQuery<'_>) -> Result<Vec<Candi
         }
     }
     Ok(found)
-}
-
-fn is_in(segment: &Segment, doc: u32, project: Option<&str>) -> bool {
-    let place = || segment.place.first(doc).and_then(|number| segment.places.get(number as usize));
-    project.is_none_or(|project| place().is_some_and(|place| place.is_in(project)))
 }
 
 /// Decodes a document. `None` if its outcomes have another version.

@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocAddress, DocId, DocSet, Score, TERMINATED, Term};
+use tantivy::{DocAddress, DocId, DocSet, Score, TERMINATED};
 
 use super::Error;
 use super::limits::PAIR_WORK;
 use super::pretokenized::NEAR_WORDS;
 use super::snapshot::Snapshot;
-use super::turn_table::{K1, SessionTurns, TurnTable, idf, length_norm};
+use super::term_postings::TermPostings;
+use super::turn_table::{K1, Norm, SessionTurns, TurnTable, idf};
 
 /// The two kinds of pairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,11 +60,12 @@ struct Turn {
 /// Turns of one session that follow each other as documents.
 type Stretch = (Turn, u32);
 
-/// BM25 of bigrams and near pairs over all turns of a session, in the order of the given sessions.
+/// BM25 of bigrams and near pairs over all turns of a session, in the order of the given sessions. `postings` are those
+/// of a word in bodies.
 pub(super) fn scores(
     snapshot: &Snapshot,
-    bigrams: &[Pair],
-    near: &[Pair],
+    (bigrams, near): (&[Pair], &[Pair]),
+    postings: impl Fn(&str) -> Result<TermPostings, Error>,
     sessions: &[DocAddress],
 ) -> Result<Scores, Error> {
     let mut scores = Scores { bigrams: vec![0.0; sessions.len()], near: vec![0.0; sessions.len()] };
@@ -82,10 +84,10 @@ pub(super) fn scores(
     let mut words: BTreeMap<&str, Occurrences> = BTreeMap::new();
     for word in bigrams.iter().chain(near).flat_map(|pair| [&pair.one, &pair.other]) {
         if !words.contains_key(word.as_str()) {
-            words.insert(word, occurrences(snapshot, &stretches, word)?);
+            words.insert(word, occurrences(snapshot, &stretches, &postings(word)?)?);
         }
     }
-    let average = table.tokens as Score / table.sessions.len().max(1) as Score;
+    let norm = Norm::new(table.tokens as Score / table.sessions.len().max(1) as Score);
     let kinds = [(PairKind::Bigram, bigrams, &mut scores.bigrams), (PairKind::Near, near, &mut scores.near)];
     for (kind, pairs, scores) in kinds {
         for pair in pairs {
@@ -99,7 +101,7 @@ pub(super) fn scores(
                 };
                 let tokens = table.sessions.get(*session as usize).map_or(0, |session| session.tokens);
                 let times = *times as Score;
-                *score += weight * times / (times + length_norm(tokens as Score, average));
+                *score += weight * times / (times + norm.of(tokens as Score));
             }
         }
     }
@@ -130,16 +132,12 @@ fn stretches(table: &TurnTable, sampled: u32, wanted: &[Option<u32>]) -> Vec<Str
     stretches
 }
 
-fn occurrences(snapshot: &Snapshot, stretches: &[Stretch], word: &str) -> Result<Occurrences, Error> {
-    let field = snapshot.fields.body;
-    let term = Term::from_field_text(field, word);
+fn occurrences(snapshot: &Snapshot, stretches: &[Stretch], word: &TermPostings) -> Result<Occurrences, Error> {
     let mut occurrences = Occurrences::default();
     for stretches in stretches.chunk_by(|(one, _), (other, _)| one.segment == other.segment) {
         let Some((first, _)) = stretches.first() else { continue };
-        let index = snapshot.searcher.segment_reader(first.segment).inverted_index(field)?;
-        let Some(mut postings) = index.read_postings(&term, IndexRecordOption::WithFreqsAndPositions)? else {
-            continue;
-        };
+        let option = IndexRecordOption::WithFreqsAndPositions;
+        let Some(mut postings) = word.of_segment(snapshot, first.segment, option)? else { continue };
         for (turn, end) in stretches {
             if postings.doc() < turn.doc {
                 postings.seek(turn.doc);

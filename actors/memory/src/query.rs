@@ -22,6 +22,7 @@ use super::proximity::Pair;
 use super::required_terms::Requirements;
 use super::searcher::Searcher;
 use super::snapshot::Snapshot;
+use super::term_postings::TermPostings;
 use super::vectors::Meaning;
 
 /// A search query.
@@ -90,11 +91,19 @@ const SYNONYM: f32 = 0.5;
 pub(super) struct Wanted {
     /// A stem, a name with its prefix, or a stop word.
     pub(super) token: String,
+    pub(super) postings: TermPostings,
     /// Inverse document frequency.
     pub(super) weight: f32,
-    pub(super) frequency: u64,
     /// Factor on its score; below 1 for a synonym of a word of the query.
     pub(super) boost: f32,
+}
+
+#[cfg(test)]
+impl Wanted {
+    /// A token that no index was asked for.
+    pub(super) fn unsought(token: &str) -> Self {
+        Self { token: token.to_owned(), postings: TermPostings::default(), weight: 1.0, boost: 1.0 }
+    }
 }
 
 /// What a query searches for.
@@ -212,6 +221,15 @@ impl Plan {
 }
 
 impl Plan {
+    /// The postings of a word of the query in bodies.
+    pub(super) fn postings(&self, stem: &str, snapshot: &Snapshot) -> Result<TermPostings, Error> {
+        match self.wanted.iter().find(|wanted| !self.stops_only && wanted.token == stem) {
+            Some(wanted) => Ok(wanted.postings.clone()),
+            // Beyond the rarest ones.
+            None => TermPostings::find(snapshot, snapshot.fields.body, stem),
+        }
+    }
+
     /// Share of the query's words that the texts together have, by weight: from 0 to 1. Names do not count; their words do.
     pub(super) fn share<'a>(&self, analyzer: &mut Analyzer, texts: impl IntoIterator<Item = &'a str>) -> f32 {
         let mut has = vec![false; self.wanted.len()];
@@ -349,7 +367,7 @@ pub(super) fn words(
 /// Those of `tokens` that `field` contains, weighted among `documents` documents: the rarest [`QUERY_TERMS`].
 fn rarest(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot) -> Result<Vec<Wanted>, Error> {
     let mut wanted = weighted(tokens, field, documents, snapshot)?;
-    wanted.sort_by(|a, b| a.frequency.cmp(&b.frequency).then_with(|| a.token.cmp(&b.token)));
+    wanted.sort_by(|a, b| a.postings.frequency().cmp(&b.postings.frequency()).then_with(|| a.token.cmp(&b.token)));
     wanted.truncate(QUERY_TERMS);
     Ok(wanted)
 }
@@ -358,14 +376,11 @@ fn rarest(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot) 
 fn weighted(tokens: &[String], field: Field, documents: u64, snapshot: &Snapshot) -> Result<Vec<Wanted>, Error> {
     let mut wanted = Vec::with_capacity(tokens.len());
     for token in tokens {
-        let frequency = snapshot.searcher.doc_freq(&Term::from_field_text(field, token))?;
+        let postings = TermPostings::find(snapshot, field, token)?;
+        let frequency = postings.frequency();
         if frequency > 0 {
-            wanted.push(Wanted {
-                token: token.clone(),
-                weight: weight_of(frequency, documents),
-                frequency,
-                boost: 1.0,
-            });
+            let weight = weight_of(frequency, documents);
+            wanted.push(Wanted { token: token.clone(), postings, weight, boost: 1.0 });
         }
     }
     Ok(wanted)

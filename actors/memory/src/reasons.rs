@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn reasons_are_only_what_is_true() {
         let check = |text: &str, is_tool: bool, tokens: &[&str], expected: &str| {
-            let wanted = |token: &&str| Wanted { token: (*token).to_owned(), weight: 1.0, frequency: 1, boost: 1.0 };
+            let wanted = |token: &&str| Wanted::unsought(token);
             let plan = Plan { wanted: tokens.iter().map(wanted).collect(), ..Plan::default() };
             let reasons = turn_reasons(text, is_tool, &plan, &mut Analyzer::default());
             let names: Vec<&str> = reasons.into_iter().map(Reason::as_str).collect();

@@ -20,7 +20,8 @@ use super::required_terms::TurnFilter;
 use super::schema::text;
 use super::score_weights::Parts;
 use super::snapshot::Snapshot;
-use super::turns::{Known, Scored, TurnScores};
+use super::turn_scores::TurnScores;
+use super::turns::{Known, Scored};
 use super::{Error, Reason, Searcher, later_first, named_files, reasons, score_weights, session_bm25, snippet, turns};
 
 /// Number of best turns that make up a session's score.

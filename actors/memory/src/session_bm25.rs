@@ -24,7 +24,8 @@ pub(super) fn parts(snapshot: &Snapshot, plan: &Plan, sessions: &[DocAddress]) -
     if plan.stops_only || sessions.is_empty() {
         return Ok(parts);
     }
-    let beside = proximity::scores(snapshot, &plan.bigrams, &plan.near, sessions)?;
+    let beside =
+        proximity::scores(snapshot, (&plan.bigrams, &plan.near), |word| plan.postings(word, snapshot), sessions)?;
     let mut bigrams = beside.bigrams;
     let mut near = beside.near;
     let fields = &snapshot.fields;

@@ -179,10 +179,7 @@ mod tests {
     use super::*;
 
     fn wanted(tokens: &[&str]) -> Vec<Wanted> {
-        tokens
-            .iter()
-            .map(|token| Wanted { token: (*token).to_owned(), weight: 1.0, frequency: 1, boost: 1.0 })
-            .collect()
+        tokens.iter().map(|token| Wanted::unsought(token)).collect()
     }
 
     fn check(text: &str, tokens: &[&str], expected: &str) {

@@ -31,7 +31,7 @@ pub use self::checkpoint::Checkpoint;
 use self::directory::UnsyncedDirectory;
 use self::merging::InUse;
 use super::document::{self, Drafter};
-use super::limits::{CHECKED_BYTES, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES};
+use super::limits::{CHECKED_BYTES, TEXT_BLOCKS, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES};
 use super::queue::{Queue, Queued};
 use super::schema::{self, Fields};
 use super::searcher::Published;
@@ -159,7 +159,8 @@ impl Store {
         schema::register(&index);
         let fields = schema::build().1;
         let stamp = index.load_metas()?.opstamp;
-        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual);
+        let reader = reader.doc_store_cache_num_blocks(TEXT_BLOCKS).try_into()?;
         let snapshot = Snapshot::open(reader.searcher(), fields, None)?;
         Ok(Self {
             dir: dir.to_owned(),

@@ -2,8 +2,9 @@
 //!
 //! Documents do not follow sessions: appends and merges scatter them over segments. So every live turn has a **slot**.
 //! The turns of a session are in consecutive slots, and [`NEIGHBOURS`] empty ones lie between two sessions, so that no
-//! turn has a neighbour in another session. Built when a snapshot is searched first, in time linear in its turns, of
-//! which most is copied in runs.
+//! turn has a neighbour in another session. So many lie at most where turns of a session are missing: whatever ordinals
+//! a damaged index has, its slots are at most three times its turns. Built when a snapshot is searched first, in time
+//! linear in its turns, of which most is copied in runs.
 //!
 //! # Decisions
 //!
@@ -12,12 +13,15 @@
 //!   60.0/77.6/68.2, 58.8/77.4/67.4; 779 questions over 162 sessions of agents 82.5/97.0/89.1, 83.4/97.3/89.7 and, with
 //!   100 tokens, 84.7/97.7/90.5. An indexed context gave 83.7/96.8/89.7 there.
 
+use std::cmp::Reverse;
+use std::sync::Mutex;
+
 use tantivy::columnar::Column;
 use tantivy::index::SegmentReader;
 use tantivy::{DocAddress, DocId, Score};
 
-/// Number of turns on each side that belong to a turn's context.
-pub(super) const NEIGHBOURS: usize = 2;
+use super::scratch::{BLOCK, NEIGHBOURS, Scratch};
+
 /// Tokens of a neighbour that count: those of a longer one are scaled down as if they were so many.
 const NEIGHBOUR_TOKENS: u16 = 45;
 /// The usual parameters of BM25.
@@ -32,8 +36,15 @@ struct Run {
     doc: DocId,
     /// Number of the session among all that were ever indexed.
     session: u32,
-    ordinal: u32,
+    ordinal: u64,
     count: u32,
+}
+
+impl Run {
+    /// The ordinal after its last turn.
+    fn end(&self) -> u64 {
+        self.ordinal.saturating_add(u64::from(self.count))
+    }
 }
 
 /// All turns of a segment, deleted ones included.
@@ -50,15 +61,10 @@ impl SegmentTurns {
         for doc in 0..length.num_docs() {
             let Some(tokens) = length.first(doc) else { continue };
             let Some((session, ordinal)) = place(doc) else { continue };
-            let ordinal = ordinal as u32;
             // A turn without a token would look like an empty slot.
             turns.lengths.push(u16::try_from(tokens.max(1)).unwrap_or(u16::MAX));
             match turns.runs.last_mut() {
-                Some(run)
-                    if run.session == session
-                        && run.doc + run.count == doc
-                        && run.ordinal.wrapping_add(run.count) == ordinal =>
-                {
+                Some(run) if run.session == session && run.doc + run.count == doc && run.end() == ordinal => {
                     run.count += 1;
                 }
                 _ => turns.runs.push(Run { doc, session, ordinal, count: 1 }),
@@ -83,15 +89,20 @@ impl LiveRun {
     pub(super) fn address(&self, slot: u32) -> DocAddress {
         DocAddress::new(self.segment, self.doc + (slot - self.slot))
     }
+
+    /// The slot after its last turn.
+    pub(super) fn end(&self) -> u32 {
+        self.slot + self.count
+    }
 }
 
 /// The turns of one session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SessionTurns {
-    /// Slot of its first turn.
-    slot: u32,
-    /// Number of slots up to its last live turn.
-    slots: u32,
+    /// Index of its first run in [`TurnTable::by_slot`].
+    first_run: usize,
+    /// Number of its runs.
+    runs: usize,
     /// Number of live turns.
     pub(super) turns: u32,
     /// Number of tokens of all its turns.
@@ -108,90 +119,109 @@ pub(super) struct TurnTable {
     pub(super) sessions: Vec<SessionTurns>,
     /// Index in `sessions` by the session's number.
     by_number: Vec<u32>,
-    /// Number of tokens by slot; 0 for an empty one.
+    /// Number of tokens by slot, as in [`Scratch`]; 0 for an empty one.
     pub(super) lengths: Vec<u16>,
     /// Number of tokens of a turn and its neighbours, those of longer ones scaled down, by slot.
-    windows: Vec<u16>,
+    pub(super) windows: Vec<u16>,
     /// Number of turns.
     pub(super) turns: u64,
     /// Number of tokens of all turns.
     pub(super) tokens: u64,
-    /// What BM25 adds to a frequency, by length and by window.
-    length_norms: Vec<Score>,
-    window_norms: Vec<Score>,
+    /// Norms of bodies and of windows.
+    pub(super) length_norm: Norm,
+    pub(super) window_norm: Norm,
+    /// What an earlier query no longer needs.
+    pub(super) spare: Mutex<Option<Scratch>>,
+}
+
+/// A live run, before it has a slot.
+struct Unplaced {
+    segment: usize,
+    /// Index in [`TurnTable::sessions`].
+    session: u32,
+    run: Run,
+    /// Index of its first length among those of the segment.
+    at: usize,
 }
 
 impl TurnTable {
     /// The table of all segments of a snapshot, in its order.
     pub(super) fn new(segments: &[(&SegmentReader, Option<&SegmentTurns>)]) -> Self {
-        let mut live: Vec<Vec<(Run, usize)>> = Vec::with_capacity(segments.len());
-        let mut numbers = 0;
-        for (reader, turns) in segments {
-            let (mut runs, mut at) = (Vec::new(), 0);
+        // Largest segments first, so that the slots of most turns ascend with their documents.
+        let mut order: Vec<usize> = (0..segments.len()).collect();
+        order.sort_by_key(|segment| Reverse(segments[*segment].0.max_doc()));
+        let (mut unplaced, mut by_number, mut sessions) = (Vec::new(), Vec::new(), 0);
+        for segment in order {
+            let (reader, turns) = segments[segment];
+            let mut first = 0;
             for run in turns.map(|turns| &turns.runs[..]).unwrap_or_default() {
-                numbers = numbers.max(run.session + 1);
-                if reader.alive_bitset().is_none() {
-                    runs.push((*run, at));
-                } else {
-                    push_live(*run, at, |doc| !reader.is_deleted(doc), &mut runs);
-                }
-                at += run.count as usize;
+                for_each_live(reader, *run, |run, within| {
+                    let number = run.session as usize;
+                    if by_number.len() <= number {
+                        by_number.resize(number + 1, NONE);
+                    }
+                    if by_number[number] == NONE {
+                        by_number[number] = sessions;
+                        sessions += 1;
+                    }
+                    unplaced.push(Unplaced { segment, session: by_number[number], run, at: first + within });
+                });
+                first += run.count as usize;
             }
-            live.push(runs);
         }
+        unplaced.sort_unstable_by_key(|it| (it.session, it.run.ordinal, it.segment, it.run.doc));
         let mut table = Self {
-            by_segment: vec![Vec::new(); live.len()],
-            by_slot: Vec::new(),
-            sessions: Vec::new(),
-            by_number: vec![NONE; numbers as usize],
+            by_segment: vec![Vec::new(); segments.len()],
+            by_slot: Vec::with_capacity(unplaced.len()),
+            sessions: Vec::with_capacity(sessions as usize),
+            by_number,
             lengths: Vec::new(),
             windows: Vec::new(),
             turns: 0,
             tokens: 0,
-            length_norms: Vec::new(),
-            window_norms: Vec::new(),
+            length_norm: Norm::new(0.0),
+            window_norm: Norm::new(0.0),
+            spare: Mutex::new(None),
         };
-        // Largest segments first, so that the slots of most turns ascend with their documents.
-        let mut order: Vec<usize> = (0..live.len()).collect();
-        order.sort_by_key(|number| std::cmp::Reverse(segments[*number].0.max_doc()));
-        for (run, _) in order.iter().flat_map(|number| &live[*number]) {
-            let at = &mut table.by_number[run.session as usize];
-            if *at == NONE {
-                *at = table.sessions.len() as u32;
-                table.sessions.push(SessionTurns { slot: 0, slots: 0, turns: 0, tokens: 0 });
-            }
-            let session = &mut table.sessions[*at as usize];
-            session.slots = session.slots.max(run.ordinal.saturating_add(run.count));
-            session.turns += run.count;
+        let mut end = 0;
+        for it in unplaced {
+            let lengths = segments[it.segment].1.map(|turns| &turns.lengths[it.at..][..it.run.count as usize]);
+            let is_first = table.sessions.len() <= it.session as usize;
+            // A turn further away is no neighbour, however far it is.
+            let gap = if is_first { NEIGHBOURS as u64 } else { it.run.ordinal.saturating_sub(end) };
+            end = it.run.end();
+            table.add(&it, gap.min(NEIGHBOURS as u64) as usize, lengths.unwrap_or_default());
         }
-        let mut slot = NEIGHBOURS as u32;
-        for session in &mut table.sessions {
-            session.slot = slot;
-            slot += session.slots + NEIGHBOURS as u32;
-        }
-        table.lengths = vec![0; slot as usize];
-        for number in order {
-            let lengths = segments[number].1.map(|turns| &turns.lengths[..]).unwrap_or_default();
-            for (run, at) in &live[number] {
-                table.add(number, *run, &lengths[*at..*at + run.count as usize]);
-            }
-        }
-        table.by_slot.sort_unstable_by_key(|run| run.slot);
+        let used = table.lengths.len().saturating_sub(NEIGHBOURS);
+        table.lengths.resize((used + NEIGHBOURS).next_multiple_of(BLOCK) + 2 * NEIGHBOURS, 0);
+        table.by_segment.iter_mut().for_each(|runs| runs.sort_unstable_by_key(|run| run.doc));
         table.measure();
         table
     }
 
-    fn add(&mut self, number: usize, run: Run, lengths: &[u16]) {
-        let at = self.by_number[run.session as usize];
-        let session = &mut self.sessions[at as usize];
-        let slot = session.slot + run.ordinal;
-        self.lengths[slot as usize..][..lengths.len()].copy_from_slice(lengths);
+    /// Adds a run after `gap` empty slots.
+    fn add(&mut self, it: &Unplaced, gap: usize, lengths: &[u16]) {
+        self.lengths.resize(self.lengths.len() + gap, 0);
+        let run = LiveRun {
+            segment: it.segment as u32,
+            doc: it.run.doc,
+            slot: self.lengths.len() as u32,
+            count: it.run.count,
+            session: it.session,
+        };
+        self.lengths.extend_from_slice(lengths);
+        if self.sessions.len() <= it.session as usize {
+            self.sessions.push(SessionTurns { first_run: self.by_slot.len(), runs: 0, turns: 0, tokens: 0 });
+        }
         let tokens: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
-        session.tokens += tokens;
+        if let Some(session) = self.sessions.last_mut() {
+            session.runs += 1;
+            session.turns += run.count;
+            session.tokens += tokens;
+        }
         self.tokens += tokens;
         self.turns += u64::from(run.count);
-        let run = LiveRun { segment: number as u32, doc: run.doc, slot, count: run.count, session: at };
-        self.by_segment[number].push(run);
+        self.by_segment[it.segment].push(run);
         self.by_slot.push(run);
     }
 
@@ -209,8 +239,8 @@ impl TurnTable {
             }
         }
         let turns = self.turns.max(1) as Score;
-        self.length_norms = norms(&self.lengths, self.tokens as Score / turns);
-        self.window_norms = norms(&self.windows, all as Score / turns);
+        self.length_norm = Norm::new(self.tokens as Score / turns);
+        self.window_norm = Norm::new(all as Score / turns);
     }
 
     /// The turns of a session, by its number and with its index in [`Self::sessions`].
@@ -221,9 +251,7 @@ impl TurnTable {
 
     /// The live runs of a session.
     pub(super) fn runs_of(&self, session: &SessionTurns) -> &[LiveRun] {
-        let from = self.by_slot.partition_point(|run| run.slot < session.slot);
-        let to = self.by_slot.partition_point(|run| run.slot < session.slot + session.slots);
-        &self.by_slot[from..to]
+        &self.by_slot[session.first_run..][..session.runs]
     }
 
     /// The slot of a live turn.
@@ -233,38 +261,25 @@ impl TurnTable {
         let within = address.doc_id - run.doc;
         (within < run.count).then_some(run.slot + within)
     }
-
-    /// What BM25 adds to the frequency of a token in the turn.
-    pub(super) fn length_norm(&self, slot: usize) -> Score {
-        self.length_norms[usize::from(self.lengths[slot])]
-    }
-
-    /// The same for the turn with its neighbours.
-    pub(super) fn window_norm(&self, slot: usize) -> Score {
-        self.window_norms[usize::from(self.windows[slot])]
-    }
-
-    /// Factor on the frequencies of a turn where it is a neighbour.
-    pub(super) fn as_neighbour(&self, slot: usize) -> Score {
-        let length = self.lengths[slot];
-        Score::from(length.min(NEIGHBOUR_TOKENS)) / Score::from(length.max(1))
-    }
 }
 
-/// Cuts a run into the parts that are live.
-fn push_live(run: Run, at: usize, is_live: impl Fn(DocId) -> bool, runs: &mut Vec<(Run, usize)>) {
+/// Factor on the frequencies of a turn with so many tokens where it is a neighbour.
+pub(super) fn as_neighbour(length: u16) -> Score {
+    Score::from(length.min(NEIGHBOUR_TOKENS)) / Score::from(length.max(1))
+}
+
+/// Calls `each` with the parts of a run that are live, and the number of turns before each.
+fn for_each_live(reader: &SegmentReader, run: Run, mut each: impl FnMut(Run, usize)) {
+    if reader.alive_bitset().is_none() {
+        return each(run, 0);
+    }
     let mut from = None;
     for within in 0..=run.count {
-        match (within < run.count && is_live(run.doc + within), from) {
+        match (within < run.count && !reader.is_deleted(run.doc + within), from) {
             (true, None) => from = Some(within),
             (false, Some(first)) => {
-                let part = Run {
-                    doc: run.doc + first,
-                    ordinal: run.ordinal + first,
-                    count: within - first,
-                    session: run.session,
-                };
-                runs.push((part, at + first as usize));
+                let (doc, ordinal) = (run.doc + first, run.ordinal.saturating_add(u64::from(first)));
+                each(Run { doc, ordinal, count: within - first, ..run }, first as usize);
                 from = None;
             }
             _ => {}
@@ -272,15 +287,22 @@ fn push_live(run: Run, at: usize, is_live: impl Fn(DocId) -> bool, runs: &mut Ve
     }
 }
 
-/// What BM25 adds to a frequency, for each length up to the longest.
-fn norms(lengths: &[u16], average: Score) -> Vec<Score> {
-    let longest = lengths.iter().copied().max().unwrap_or(0);
-    (0..=longest).map(|length| length_norm(Score::from(length), average)).collect()
+/// What BM25 adds to a frequency, by the length of the text.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Norm {
+    average: Score,
 }
 
-/// What BM25 adds to a frequency in a text of this length.
-pub(super) fn length_norm(length: Score, average: Score) -> Score {
-    K1 * (1.0 - B + B * length / average.max(1.0))
+impl Norm {
+    /// The norm of texts with so many tokens on average.
+    pub(super) fn new(average: Score) -> Self {
+        Self { average: average.max(1.0) }
+    }
+
+    #[inline]
+    pub(super) fn of(self, length: Score) -> Score {
+        K1 * (1.0 - B + B * length / self.average)
+    }
 }
 
 /// Inverse document frequency.

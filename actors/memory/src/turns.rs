@@ -1,29 +1,18 @@
-//! The best turns: BM25 over a turn's body, and over its context, which is the body with its neighbours; every word is
-//! optional.
-//!
-//! The context is not in the index. Its frequencies are those of the body's postings, joined by
-//! [slot](super::turn_table): a turn's own, and those of the two turns on each side, of which each counts as at most 45
-//! tokens.
-//!
-//! # Decisions
-//!
-//! - All postings of a word are read, with some nanoseconds each; block pruning prunes nothing where words are common.
-//!   What a word adds is bounded by the number of turns, however many of its postings have neighbours.
+//! The best turns and episodes that meet the requirements of a query.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
-use tantivy::postings::Postings;
 use tantivy::query::{Bm25StatisticsProvider, BooleanQuery, BoostQuery, EnableScoring, Query as _, TermQuery, Weight};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocAddress, DocSet, Score, TERMINATED, Term};
+use tantivy::{DocAddress, Score, Term};
 
 use super::query::{Plan, Query, Wanted};
 use super::required_terms::{SegmentFilter, TurnFilter};
 use super::snapshot::{Segment, Snapshot};
 use super::texts::Texts;
-use super::turn_table::{K1, NEIGHBOURS, TurnTable, idf};
+use super::turn_scores::TurnScores;
 use super::{Error, limits};
 
 /// A turn with its score.
@@ -65,101 +54,7 @@ pub(super) struct Best {
     pub(super) more: bool,
 }
 
-/// The scores of all turns for one query.
-pub(super) struct TurnScores<'a> {
-    snapshot: &'a Snapshot,
-    table: &'a TurnTable,
-    /// By slot; 0 for turns without any of the words.
-    scores: Vec<Score>,
-    /// True if the commonest words were left out, because together they are in too many turns.
-    pub(super) is_bounded: bool,
-}
-
-impl<'a> TurnScores<'a> {
-    pub(super) fn new(snapshot: &'a Snapshot, plan: &Plan, filter: &TurnFilter) -> Result<Self, Error> {
-        let fields = &snapshot.fields;
-        let table = snapshot.turn_table();
-        let mut scores = Self { snapshot, table, scores: vec![0.0; table.lengths.len()], is_bounded: false };
-        let mut wanted: Vec<_> = plan.wanted.iter().collect();
-        wanted.sort_by_key(|wanted| wanted.frequency);
-        let mut left = limits::QUERY_POSTINGS;
-        let mut context = Context { frequencies: vec![0.0; table.lengths.len()], touched: Vec::new() };
-        for (number, wanted) in wanted.into_iter().enumerate() {
-            if wanted.frequency > left && number > 0 {
-                scores.is_bounded = true;
-                break;
-            }
-            left = left.saturating_sub(wanted.frequency);
-            let field = if plan.stops_only { fields.stops } else { fields.body };
-            let found = scores.occurrences(field, &wanted.token)?;
-            scores.add(&found, wanted.boost);
-            if !plan.stops_only {
-                scores.add_context(&found, wanted.boost, &mut context);
-            }
-        }
-        // A turn may contain nothing of the query but a phrase of stop words.
-        for stop in filter.stop_word_phrases() {
-            let found = scores.occurrences(fields.stops, stop)?;
-            scores.add(&found, 1.0);
-        }
-        Ok(scores)
-    }
-
-    /// Slots of the live turns with a token, ascending, and how often each has it.
-    fn occurrences(&self, field: Field, token: &str) -> Result<Vec<(u32, u32)>, Error> {
-        let term = Term::from_field_text(field, token);
-        let mut found: Vec<(u32, u32)> = Vec::new();
-        for (reader, runs) in self.snapshot.searcher.segment_readers().iter().zip(&self.table.by_segment) {
-            let index = reader.inverted_index(field)?;
-            let Some(mut postings) = index.read_postings(&term, IndexRecordOption::WithFreqs)? else { continue };
-            found.reserve(postings.size_hint() as usize);
-            let mut runs = runs.iter();
-            let Some(mut run) = runs.next() else { continue };
-            let mut doc = postings.doc();
-            'postings: while doc != TERMINATED {
-                while run.doc + run.count <= doc {
-                    let Some(next) = runs.next() else { break 'postings };
-                    run = next;
-                }
-                if doc >= run.doc {
-                    found.push((run.slot + (doc - run.doc), postings.term_freq()));
-                }
-                doc = postings.advance();
-            }
-        }
-        if !found.is_sorted_by_key(|(slot, _)| *slot) {
-            // Made of a few ascending runs, which this sort merges.
-            found.sort_by_key(|(slot, _)| *slot);
-        }
-        Ok(found)
-    }
-
-    /// Adds the scores of bodies.
-    fn add(&mut self, found: &[(u32, u32)], boost: Score) {
-        let weight = boost * (1.0 + K1) * idf(found.len() as u64, self.table.turns);
-        for (slot, frequency) in found {
-            let (slot, frequency) = (*slot as usize, *frequency as Score);
-            self.scores[slot] += weight * frequency / (frequency + self.table.length_norm(slot));
-        }
-    }
-
-    /// Adds the scores of contexts.
-    fn add_context(&mut self, found: &[(u32, u32)], boost: Score, context: &mut Context) {
-        let table = self.table;
-        context.take(table, found);
-        let weight = boost * (1.0 + K1) * idf(context.touched.len() as u64, table.turns);
-        for slot in context.touched.drain(..) {
-            let slot = slot as usize;
-            let frequency = std::mem::take(&mut context.frequencies[slot]);
-            self.scores[slot] += weight * frequency / (frequency + table.window_norm(slot));
-        }
-    }
-
-    /// The score of a turn.
-    pub(super) fn of(&self, address: DocAddress) -> Score {
-        self.table.slot(address).map_or(0.0, |slot| self.scores[slot as usize])
-    }
-
+impl TurnScores<'_> {
     /// The best `limit` turns that meet the requirements, without known ones. If their texts must be read, they are
     /// read best first until enough were accepted or the budget of [`Texts`] is spent.
     pub(super) fn best(
@@ -228,63 +123,22 @@ impl<'a> TurnScores<'a> {
             {
                 best.push(Scored { score, address });
             }
+            best.threshold
         };
+        if filters.iter().all(|(_, filter)| filter.required().is_none()) {
+            self.for_each(offer);
+            return Ok(best.into_sorted());
+        }
+        // Only these may pass.
         for run in &self.table.by_slot {
-            match filters[run.segment as usize].1.required() {
-                None => {
-                    let scores = &self.scores[run.slot as usize..][..run.count as usize];
-                    for (slot, score) in (run.slot..).zip(scores) {
-                        offer(*score, run.address(slot));
-                    }
-                }
-                // Only these may pass.
-                Some(required) => {
-                    let from = required.partition_point(|doc| *doc < run.doc);
-                    for doc in required[from..].iter().take_while(|doc| **doc < run.doc + run.count) {
-                        let slot = run.slot + (doc - run.doc);
-                        offer(self.scores[slot as usize], run.address(slot));
-                    }
-                }
+            let required = filters[run.segment as usize].1.required().unwrap_or_default();
+            let from = required.partition_point(|doc| *doc < run.doc);
+            for doc in required[from..].iter().take_while(|doc| **doc < run.doc + run.count) {
+                let slot = run.slot + (doc - run.doc);
+                offer(self.at(slot), run.address(slot));
             }
         }
         Ok(best.into_sorted())
-    }
-}
-
-/// The frequencies of one token in contexts.
-struct Context {
-    /// By slot; all 0 between two tokens.
-    frequencies: Vec<Score>,
-    /// The turns with a frequency.
-    touched: Vec<u32>,
-}
-
-impl Context {
-    fn take(&mut self, table: &TurnTable, found: &[(u32, u32)]) {
-        let mut from = 0;
-        for (slot, frequency) in found {
-            let (first, here, end) = (*slot - NEIGHBOURS as u32, *slot as usize, *slot + NEIGHBOURS as u32 + 1);
-            let (own, near) = (*frequency as Score, *frequency as Score * table.as_neighbour(here));
-            for frequency in &mut self.frequencies[first as usize..end as usize] {
-                *frequency += near;
-            }
-            self.frequencies[here] += own - near;
-            for touched in from.max(first)..end {
-                match table.lengths[touched as usize] {
-                    0 => {}
-                    _ => self.touched.push(touched),
-                }
-            }
-            from = end;
-        }
-        // Empty slots beside a session's first and last turn got frequencies too.
-        for (slot, _) in found {
-            for slot in slot - NEIGHBOURS as u32..=slot + NEIGHBOURS as u32 {
-                if table.lengths[slot as usize] == 0 {
-                    self.frequencies[slot as usize] = 0.0;
-                }
-            }
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use baton_conversation::hash::ContentHash;
+use baton_conversation::item::Item;
 use baton_conversation::record::SessionId;
 use baton_enrichment::Lines;
 use baton_episode::digest::{Abridged, Episode, Show};
@@ -79,26 +80,71 @@ impl Conversations {
         current: EpisodeRef,
         show: &Show,
     ) -> Result<(EpisodeRef, Episode), Error> {
-        self.read(id, current, |episode| {
-            let by = self.catalog.table.now().get(id).and_then(|row| current_answer(&row.state, episode));
-            let made_of = MadeOf { manifest: episode.manifest, answer: by, show: *show };
-            match self.digests.get(&made_of) {
-                Some(known) => Ok(Episode::clone(&known)),
-                None => {
-                    let (mut abridged, mut lines) = (Abridged::default(), Lines::default());
-                    for_each_item(&self.chunks, id, episode, |item| {
-                        // Text that is not shown must not support a claim of the model.
-                        if by.is_some() && show.keeps(&item.body) {
-                            lines.note(&item);
-                        }
-                        abridged.push(item);
-                    })?;
-                    let made = self.apply_answer(id, by.as_ref(), abridged.digest(show), &lines);
-                    self.digests.put(made_of, &made);
-                    Ok(made)
+        self.read(id, current, |episode| match self.digests.get(&self.made_of(id, episode, show)) {
+            Some(known) => Ok(Episode::clone(&known)),
+            None => self.make_digest(id, episode, show, |_| {}),
+        })
+    }
+
+    /// As [`Self::digest`], with what a reader makes of the items that are shown: the conversation is read once for both.
+    /// Blocks for disk reads.
+    ///
+    /// # Errors
+    ///
+    /// If the conversation cannot be read.
+    pub fn digest_reading<R>(
+        &self,
+        id: &SessionId,
+        current: EpisodeRef,
+        show: &Show,
+        reader: impl Fn() -> R,
+        push: impl Fn(&mut R, &Item),
+    ) -> Result<(EpisodeRef, Episode, R), Error> {
+        let (current, (mut episode, read)) = self.read(id, current, |episode| {
+            let mut reader = reader();
+            let made = self.make_digest(id, episode, show, |item| push(&mut reader, item))?;
+            Ok((made, reader))
+        })?;
+        self.correct(id, &mut episode);
+        Ok((current, episode, read))
+    }
+
+    /// Reads a conversation, calls `each` with the items that are shown, and makes its digest unless it is cached.
+    fn make_digest(
+        &self,
+        id: &SessionId,
+        episode: &EpisodeRef,
+        show: &Show,
+        mut each: impl FnMut(&Item),
+    ) -> Result<Episode, Error> {
+        let made_of = self.made_of(id, episode, show);
+        let known = self.digests.get(&made_of);
+        let (mut abridged, mut lines) = (Abridged::default(), Lines::default());
+        for_each_item(&self.chunks, id, episode, |item| {
+            // Text that is not shown must not support a claim of the model.
+            if show.keeps(&item.body) {
+                each(&item);
+                if made_of.answer.is_some() && known.is_none() {
+                    lines.note(&item);
                 }
             }
-        })
+            if known.is_none() {
+                abridged.push(item);
+            }
+        })?;
+        Ok(known.map_or_else(
+            || {
+                let made = self.apply_answer(id, made_of.answer.as_ref(), abridged.digest(show), &lines);
+                self.digests.put(made_of, &made);
+                made
+            },
+            |known| Episode::clone(&known),
+        ))
+    }
+
+    fn made_of(&self, id: &SessionId, episode: &EpisodeRef, show: &Show) -> MadeOf {
+        let answer = self.catalog.table.now().get(id).and_then(|row| current_answer(&row.state, episode));
+        MadeOf { manifest: episode.manifest, answer, show: *show }
     }
 
     /// Applies a model's answer to an episode; `by` is the answer's hash. Returns the episode unchanged if there is

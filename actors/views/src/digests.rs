@@ -11,8 +11,8 @@ use baton_episode::digest::{Episode, Show};
 
 /// Most digests in the cache.
 const HELD_MAX: usize = 512;
-/// Most bytes of text in the cache: two thousand unresolved entries of a line each take a quarter of it.
-const HELD_MAX_BYTES: usize = 2 * 1024 * 1024;
+/// Most bytes of text in the cache: some hundred sessions, so that questions about one subject read each once.
+const HELD_MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// See the module. Shared by all calls.
 #[derive(Debug, Default)]

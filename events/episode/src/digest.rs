@@ -71,6 +71,7 @@ pub use self::sentence::{asks_what_holds, clauses, replacements};
 pub use self::settled::{Settled, settled};
 pub use self::stated::{is_choice, is_left_to_the_reader};
 use self::timeline::Timeline;
+use crate::lexicon::Memo;
 use baton_conversation::abandoned_branches::standing;
 use baton_conversation::item::Item;
 use baton_conversation::record::Timestamp;
@@ -303,6 +304,7 @@ pub fn typed(items: &[Item], show: &Show, most: usize) -> Vec<Pointed> {
 }
 
 fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
+    let _memo = Memo::new(items.len());
     let mut times = metadata::Times::default();
     items.iter().for_each(|item| times.note(item));
     let items = standing(items);

@@ -16,7 +16,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::corpus::talk::{Session, Talk};
-use super::process::{Memory, cpu_seconds, memory};
+use super::process::{CpuPerCall, Memory, cpu_seconds, memory};
 use super::sample::Sample;
 use super::table::megabytes;
 use super::workspace::Workspace;
@@ -55,7 +55,11 @@ pub struct Scale {
     pub filling_cpu_seconds: Option<f64>,
     /// Bytes on disk after all merges.
     pub index_bytes: u64,
-    /// The same per 1,000 sessions.
+    /// From opening it again until it can be searched.
+    pub opening_ms: f64,
+    /// Its first search, which reads columns.
+    pub first_search_ms: f64,
+    /// Bytes on disk per 1,000 sessions.
     pub index_bytes_per_1000_sessions: u64,
     /// Times of the whole search on one thread, by kind of query.
     pub queries: BTreeMap<&'static str, QueryTimes>,
@@ -74,6 +78,9 @@ pub struct QueryTimes {
     pub query: String,
     /// Times of the searches.
     pub times: Spread,
+    /// Processor time of one, in milliseconds; absent where the system does not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_ms: Option<f64>,
 }
 
 /// Fills a memory and searches it. Calls `progress` with each step.
@@ -116,6 +123,15 @@ pub fn measure(options: Options, progress: &dyn Fn(&str)) -> Result<Scale, Error
     }
     let index_bytes = folder_bytes(&folder)?;
     let memory = memory(std::process::id());
+    drop((searcher, store));
+    progress("opening");
+    let opened = Instant::now();
+    let store = Store::open(&folder).map_err(refused)?.store;
+    let opening_ms = opened.elapsed().as_secs_f64() * 1000.0;
+    let searcher = store.searcher();
+    let first_search = Instant::now();
+    searcher.search(&Query::new(Corpus::RARE_WORD)).map_err(refused)?;
+    let first_search_ms = first_search.elapsed().as_secs_f64() * 1000.0;
     let beside = workspace.path().join("vectors");
     let with = |dimensions| vectors::measure(&searcher, &kinds, dimensions, &beside, progress);
     let with_vectors = options.vectors.map(with).transpose()?;
@@ -127,6 +143,8 @@ pub fn measure(options: Options, progress: &dyn Fn(&str)) -> Result<Scale, Error
         documents_per_second: (turns + sessions) as f64 / filling.as_secs_f64().max(1e-9),
         filling_cpu_seconds,
         index_bytes,
+        opening_ms,
+        first_search_ms,
         index_bytes_per_1000_sessions: index_bytes * 1000 / sessions,
         queries,
         memory,
@@ -172,13 +190,15 @@ fn put_session(store: &mut Store, session: &Session) -> Result<(), Error> {
 
 fn ask(searcher: &Searcher, queries: &[String]) -> Result<QueryTimes, Error> {
     let mut sample = Sample::default();
+    let cpu = CpuPerCall::begin(std::process::id());
     for query in queries.iter().cycle().take(QUESTIONS) {
         let found = sample.time(|| searcher.search(&Query::new(query)));
         if found.map_err(|error| Error::NothingMeasured(error.to_string()))?.is_empty() {
             return Err(Error::NothingMeasured(format!("nothing is found for {query:?}")));
         }
     }
-    Ok(QueryTimes { query: queries.first().cloned().unwrap_or_default(), times: sample.spread() })
+    let (query, times, cpu_ms) = (queries.first().cloned().unwrap_or_default(), sample.spread(), cpu.end(QUESTIONS));
+    Ok(QueryTimes { query, times, cpu_ms })
 }
 
 fn folder_bytes(folder: &Path) -> Result<u64, Error> {
@@ -243,10 +263,15 @@ impl Scale {
         }
         table.row("index", megabytes(self.index_bytes));
         table.row("  for 1,000 sessions", megabytes(self.index_bytes_per_1000_sessions));
+        let opening = format!("{:.0} ms, and the first search {:.1} ms", self.opening_ms, self.first_search_ms);
+        table.row("opened again in", opening);
         for (name, asked) in &self.queries {
             let times = asked.times;
             let text = format!("p50 {:.2} ms, p99 {:.2} ms: {:?}", times.p50_ms, times.p99_ms, asked.query);
             table.row(&name.replace('_', " "), text);
+            if let Some(ms) = asked.cpu_ms {
+                table.row("  processor for one", format!("{ms:.2} ms"));
+            }
         }
         if let Some(memory) = self.memory {
             table.row("memory of this process", memory.text());

@@ -7,7 +7,8 @@ use super::*;
 use crate::query::Plan;
 use crate::required_terms::TurnFilter;
 use crate::texts::Texts;
-use crate::turns::{Known, TurnScores};
+use crate::turn_scores::TurnScores;
+use crate::turns::Known;
 use crate::{Reason, Requirements, SessionMatches};
 
 fn sample_memory() -> Memory {

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 
 use baton_conversation::turns;
-use tantivy::DocAddress;
+use tantivy::{DocAddress, Index, TantivyDocument};
 
 use super::*;
 use crate::analyzer::{Analyzer, Listener};
 use crate::query::Plan;
 use crate::required_terms::TurnFilter;
-use crate::turns::TurnScores;
+use crate::schema;
+use crate::snapshot::Snapshot;
+use crate::turn_scores::TurnScores;
 
 const WORDS: [&str; 12] = [
     "heron", "river", "lantern", "copper", "meadow", "violin", "harbour", "saffron", "glacier", "walnut", "pepper",
@@ -169,4 +171,32 @@ fn turns_are_scored_as_if_all_contexts_were_indexed() {
             }
         }
     }
+}
+
+#[test]
+fn ordinals_of_a_damaged_index_make_no_larger_table() {
+    let (schema, fields) = schema::build();
+    let index = Index::create_in_ram(schema);
+    schema::register(&index);
+    let mut writer = index.writer_with_num_threads(1, 15_000_000).unwrap();
+    let ordinals = [0, 1, 9, 1 << 31, (1 << 32) + 1, u64::MAX - 1, u64::MAX, u64::MAX];
+    for ordinal in ordinals {
+        let mut document = TantivyDocument::new();
+        document.add_text(fields.session, "s");
+        document.add_text(fields.place, "/srv/shop");
+        document.add_u64(fields.generation, 1);
+        document.add_u64(fields.ordinal, ordinal);
+        document.add_text(fields.body, "heron\n");
+        document.add_u64(fields.length, 1);
+        writer.add_document(document).unwrap();
+    }
+    writer.commit().unwrap();
+    let snapshot = Snapshot::open(index.reader().unwrap().searcher(), fields, None).unwrap();
+    let table = snapshot.turn_table();
+    assert!(table.turns == 8 && table.lengths.len() < 64, "{}", table.lengths.len());
+    let plan = Plan::parse("heron", &snapshot).unwrap();
+    let scores = TurnScores::new(&snapshot, &plan, &TurnFilter::default()).unwrap();
+    let of = |doc| scores.of(DocAddress::new(0, doc));
+    assert!((0..8).all(|doc| of(doc) > 0.0));
+    assert!(of(0) != of(2) && of(2) == of(3), "only turns that follow each other are neighbours");
 }

@@ -35,7 +35,11 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
         caller: site.caller(),
         ..ProjectParams::default()
     };
-    let project: Project = site.ask(method::PROJECT, &params).await?;
+    let project: Project = match site.ask(method::PROJECT, &params).await {
+        Ok(project) => project,
+        // No project has this name: the right one is in the list of all.
+        Err(failed) => return projects::all(&site, failed.beside_form()?).await,
+    };
     let name = plain(project.project.trim_end_matches('/').rsplit('/').next().unwrap_or(&project.project));
     Ok(layout::page("/projects", &name, &body(&project, &name, site.clock())))
 }

@@ -17,11 +17,17 @@ use crate::site::Site;
 const PROJECTS: u32 = 60;
 
 pub(crate) async fn page(State(site): State<Arc<Site>>) -> Result<Html<String>, Failed> {
+    all(&site, html! {}).await
+}
+
+/// All projects, below what there is to say.
+pub(super) async fn all(site: &Site, said: Markup) -> Result<Html<String>, Failed> {
     let params = ProjectsParams { limit: PROJECTS, caller: site.caller(), ..ProjectsParams::default() };
     let answer: Projects = site.ask(method::PROJECTS, &params).await?;
     let clock = site.clock();
     let body = html! {
         h1 { "Projects" }
+        (said)
         section #projects data-live {
             @if answer.projects.is_empty() { p.faint { "No project is known here yet." } }
             ul.rows { @for project in &answer.projects { li {

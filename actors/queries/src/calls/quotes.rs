@@ -2,7 +2,7 @@
 
 use baton_ask::recall::{Intent, QuoteReader, Quotes};
 use baton_conversation::record::SessionId;
-use baton_episode::digest::Show;
+use baton_episode::digest::{Episode, Show};
 use baton_events::session::EpisodeRef;
 use baton_store::conversation::for_each_item;
 use baton_views::conversation::Conversations;
@@ -28,11 +28,9 @@ impl<'a> Quoting<'a> {
     /// Returns what a conversation says about the subject; nothing if it cannot be read or is too long. Blocks for disk
     /// reads.
     pub(super) fn read(&mut self, id: &SessionId, current: &EpisodeRef) -> Quotes {
-        let items = self.items.saturating_add(current.items);
-        if items > MOST_ITEMS {
+        if !self.has_room(current) {
             return Quotes::default();
         }
-        self.items = items;
         let read = self.conversations.read(id, current.clone(), |episode| {
             let mut reader = QuoteReader::new(self.asked);
             for_each_item(self.conversations.chunks(), id, episode, |item| {
@@ -43,5 +41,26 @@ impl<'a> Quoting<'a> {
             Ok(reader.finish(MOST))
         });
         read.map(|(_, quotes)| quotes).unwrap_or_default()
+    }
+
+    /// The same with the digest of the conversation, which is read once for both. `None` if there is no digest.
+    pub(super) fn read_with_digest(&mut self, id: &SessionId, current: EpisodeRef) -> Option<(Episode, Quotes)> {
+        if self.has_room(&current) {
+            let reader = || QuoteReader::new(self.asked);
+            let read = self.conversations.digest_reading(id, current.clone(), self.show, reader, QuoteReader::push);
+            if let Ok((_, episode, reader)) = read {
+                return Some((episode, reader.finish(MOST)));
+            }
+        }
+        let (_, episode) = self.conversations.digest(id, current, self.show).ok()?;
+        Some((episode, Quotes::default()))
+    }
+
+    /// Counts the items of a conversation, unless they are too many.
+    fn has_room(&mut self, current: &EpisodeRef) -> bool {
+        let items = self.items.saturating_add(current.items);
+        let has_room = items <= MOST_ITEMS;
+        self.items = if has_room { items } else { self.items };
+        has_room
     }
 }

@@ -11,7 +11,7 @@ use baton_memory::{Query, Searcher};
 use serde::Serialize;
 
 use super::{QUESTIONS, QueryTimes};
-use crate::process::{Memory, memory};
+use crate::process::{CpuPerCall, Memory, memory};
 use crate::sample::Sample;
 use crate::table::megabytes;
 use crate::{Error, Table};
@@ -76,6 +76,7 @@ pub(super) fn measure(
 
 fn ask(searcher: &Searcher, table: &Arc<Vectors>, queries: &[String]) -> Result<QueryTimes, Error> {
     let mut sample = Sample::default();
+    let cpu = CpuPerCall::begin(std::process::id());
     for query in queries.iter().cycle().take(QUESTIONS) {
         let vector = words::vector(query, table.dimensions().unwrap_or(0));
         let meaning = Meaning::new(table.clone(), &vector);
@@ -84,7 +85,8 @@ fn ask(searcher: &Searcher, table: &Arc<Vectors>, queries: &[String]) -> Result<
             return Err(Error::NothingMeasured(format!("nothing is found for {query:?}")));
         }
     }
-    Ok(QueryTimes { query: queries.first().cloned().unwrap_or_default(), times: sample.spread() })
+    let (query, times, cpu_ms) = (queries.first().cloned().unwrap_or_default(), sample.spread(), cpu.end(QUESTIONS));
+    Ok(QueryTimes { query, times, cpu_ms })
 }
 
 impl WithVectors {

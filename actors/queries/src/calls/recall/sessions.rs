@@ -116,9 +116,12 @@ impl Recall {
             }
             let Some(current) = row.state.episode.clone() else { continue };
             // An unreadable one is reported where episodes are listed.
-            let read = self.conversations.digest(&id, current, &self.settings.filtering);
-            let Ok((current, episode)) = read else { continue };
-            let quotes = if asked.is_general() { Quotes::default() } else { quoting.read(&id, &current) };
+            let digest = |current| self.conversations.digest(&id, current, &self.settings.filtering).ok();
+            let read = match asked.is_general() {
+                true => digest(current).map(|(_, episode)| (episode, Quotes::default())),
+                false => quoting.read_with_digest(&id, current),
+            };
+            let Some((episode, quotes)) = read else { continue };
             let score = if best > 0.0 { hit.score / best } else { 1.0 };
             let passages = Some(hit).filter(|hit| hit.kind == "turn").into_iter().collect();
             found.sessions.push(Session { id, row, episode, passages, quotes, score });
