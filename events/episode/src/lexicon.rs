@@ -217,7 +217,7 @@ impl Signs {
             if kept.is_empty() {
                 kept.resize(KEPT, Default::default());
             }
-            let (known, signs) = &mut kept[slot(sentence)];
+            let (known, signs) = &mut kept[slot(sentence) % KEPT];
             if **known != *sentence {
                 (*known, *signs) = (sentence.into(), Self::read_anew(sentence));
             }
@@ -298,15 +298,16 @@ impl Signs {
     }
 }
 
-/// The slot of a sentence, by its length and some of its bytes.
-fn slot(sentence: &str) -> usize {
-    let bytes = |at: usize| sentence.as_bytes().get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
-    let parts = [0, sentence.len() / 2, sentence.len().saturating_sub(8)];
-    let mixed =
-        parts.into_iter().filter_map(bytes).map(u64::from_le_bytes).fold(sentence.len() as u64, |mixed, part| {
-            (mixed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
-        });
-    mixed as usize % KEPT
+/// A number for the slot in which something about a text is kept, by its length and some of its bytes.
+pub(crate) fn slot(text: &str) -> usize {
+    let bytes = |at: usize| text.as_bytes().get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
+    let parts = [0, text.len() / 2, text.len().saturating_sub(8)];
+    let mixed = parts
+        .into_iter()
+        .filter_map(bytes)
+        .map(u64::from_le_bytes)
+        .fold(text.len() as u64, |mixed, part| (mixed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
+    mixed as usize
 }
 
 /// Lower case, plain apostrophes, no emphasis, single spaces, each code span one mark.

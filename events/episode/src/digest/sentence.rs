@@ -1,5 +1,8 @@
 //! Splits an assistant's Markdown into sentences, without code blocks, tables, rules and headings.
 
+use std::cell::RefCell;
+
+use crate::lexicon;
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::quoted_text as quotation;
 use baton_words::WordList;
@@ -57,8 +60,68 @@ pub(super) fn asks(text: &str) -> bool {
     sentences(text).iter().any(|sentence| Signs::read(sentence.text).asks())
 }
 
+/// Longest text whose sentences are kept, in bytes: nearly every message.
+const KEPT_BYTES: usize = 8 * 1024;
+/// Number of texts whose sentences are kept: about the messages of one conversation.
+const KEPT: usize = 256;
+
+thread_local! {
+    /// The sentences of the last texts that were split, each in its slot, because every rule asks for the same ones.
+    static SPLIT: RefCell<Vec<(Box<str>, Vec<Place>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Where a sentence stands in its text.
+#[derive(Clone, Copy)]
+struct Place {
+    text: (u32, u32),
+    head: (u32, u32),
+    point: bool,
+    quoted: bool,
+}
+
+impl Place {
+    fn new(text: &str, sentence: &Sentence<'_>) -> Self {
+        let place = |part: &str| match part.is_empty() {
+            true => (0, 0),
+            false => {
+                let at = part.as_ptr().addr() - text.as_ptr().addr();
+                (at as u32, (at + part.len()) as u32)
+            }
+        };
+        let Sentence { text: said, head, point, quoted } = *sentence;
+        Self { text: place(said), head: place(head), point, quoted }
+    }
+
+    fn sentence(self, text: &str) -> Sentence<'_> {
+        let part = |(from, to): (u32, u32)| &text[from as usize..to as usize];
+        Sentence { text: part(self.text), head: part(self.head), point: self.point, quoted: self.quoted }
+    }
+}
+
 /// Returns all sentences in order. Linear in the length of `text`.
 pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
+    if text.len() > KEPT_BYTES {
+        return split_text(text);
+    }
+    let slot = lexicon::slot(text) % KEPT;
+    let known = SPLIT.with_borrow(|kept| {
+        let (_, places) = kept.get(slot).filter(|(known, _)| **known == *text)?;
+        Some(places.iter().map(|place| place.sentence(text)).collect())
+    });
+    known.unwrap_or_else(|| {
+        let sentences = split_text(text);
+        let places = sentences.iter().map(|sentence| Place::new(text, sentence)).collect();
+        SPLIT.with_borrow_mut(|kept| {
+            if kept.is_empty() {
+                kept.resize(KEPT, Default::default());
+            }
+            kept[slot] = (text.into(), places);
+        });
+        sentences
+    })
+}
+
+fn split_text(text: &str) -> Vec<Sentence<'_>> {
     let mut found = Vec::new();
     let mut block: Option<Block<'_>> = None;
     let mut heads = Heads::default();
@@ -290,6 +353,18 @@ mod tests {
     fn check(text: &str, expected: &[&str]) {
         let found: Vec<_> = sentences(text).iter().map(|s| s.text).collect();
         assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn sentences_are_the_same_however_often_they_are_asked_for() {
+        let text = "## Jib\n\nIt turns. It lifts:\n- one\n- two\n\n> Said he. \"Quite so.\"\n".to_owned();
+        let again = text.clone();
+        for text in [&text, &again, &text, &format!("{text}And more."), &again] {
+            let found = sentences(text);
+            assert_eq!(found, split_text(text));
+            let within = text.as_bytes().as_ptr_range();
+            assert!(found.iter().all(|one| within.contains(&one.text.as_ptr())), "slices of the text that was given");
+        }
     }
 
     #[test]
