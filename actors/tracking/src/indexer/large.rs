@@ -1,5 +1,5 @@
-//! Conversations so large that the memory may take seconds for one: put off until it has nothing else to do, abandoned
-//! when a caller waits for something else, and left alone for a while after each attempt.
+//! Conversations so long that going through one would hold up others: put off until the memory has nothing else to do,
+//! abandoned when a caller waits for something else, and left alone for a while after each attempt.
 //!
 //! Nothing is lost by that: the memory's checkpoint stays before them, so a daemon that was killed comes to them again.
 //!
@@ -7,12 +7,13 @@
 //!
 //! - What an append adds to a long conversation (250 items, or 512 KB of transcript) can be found at once: the memory
 //!   keeps the end of it and adds the new turns. Everything else (episode, facts, outcomes) is made of all of a
-//!   conversation, once nothing was added for two seconds, or after half a minute. A large one (2,000 items, or 8 MB) is
-//!   put off altogether when the memory does not have its end, as after a start. What is put off waits until nothing else is to be taken in, and abandoned when a caller
-//!   waits for something else: at first at once, then after twice as long each time, up to 2 s; once it was put off for
-//!   ten minutes, no more. It rests ten times as long as it took, unless a caller waits for it. The checkpoint stays
-//!   before what is put off, so a killed daemon comes to it again. A query that waits for everything waits 1 s for one
-//!   that was active within five minutes; a close waits as long as it takes.
+//!   conversation, once nothing was added for 2 s, or after 30 s. A large one (2,000 items, or 8 MB) is put off
+//!   altogether if the memory does not have its end, as after a start.
+//! - What is put off is made when nothing else is to be taken in, and abandoned when a caller waits for something else:
+//!   at first at once, then after twice as long each time, up to 2 s; once it was put off for ten minutes, no more. It
+//!   rests ten times as long as it took, unless a caller waits for it. The checkpoint stays before what is put off, so a
+//!   killed daemon comes to it again. A query that waits for everything waits 1 s for one that was active within five
+//!   minutes; a close waits as long as it takes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
