@@ -147,6 +147,12 @@ pub const LAZY_GLANCE: Duration = Duration::from_millis(50);
 /// How long changes of a file are collected before it is looked at: one turn of an agent writes several lines.
 pub const GATHER: Duration = Duration::from_millis(30);
 
+/// Items above which going through a conversation costs more than adding to it.
+pub const LONG_ITEMS: u64 = 250;
+
+/// The same in bytes of its transcript.
+pub const LONG_BYTES: u64 = 512 * 1024;
+
 /// Items above which a conversation may take the memory a second to apply: a long working day has some thousands.
 pub const LARGE_ITEMS: u64 = 2_000;
 

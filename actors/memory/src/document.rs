@@ -18,7 +18,7 @@ use super::limits::STEM_CACHE_WORDS;
 use super::plain_words::PlainWords;
 use super::pretokenized::END;
 use super::schema::{self, Fields, PLACE_BORDER, kind};
-use super::{Entry, MAX_LINKS, usage, vectors};
+use super::{Entry, MAX_LINKS, Origin, usage, vectors};
 
 /// Characters of a tool's first line that are searched for names of files.
 const FIRST_LINE_CHARS: usize = 400;
@@ -50,8 +50,8 @@ fn unit_key(session: &str) -> u64 {
 }
 
 /// The value of the `place` field: group and project, redacted, since a directory may be named like a secret.
-pub(super) fn place(entry: &Entry<'_>) -> String {
-    format!("{}{PLACE_BORDER}{}", redact(entry.group_id), redact(entry.project.unwrap_or_default()))
+pub(super) fn place(origin: &Origin<'_>) -> String {
+    format!("{}{PLACE_BORDER}{}", redact(origin.group_id), redact(origin.project.unwrap_or_default()))
 }
 
 impl Default for Drafter {
@@ -80,16 +80,21 @@ impl Drafter {
 
     /// Begins an entry. Its units follow, through [`Drafter::unit`].
     pub(super) fn begin(&mut self, entry: &Entry<'_>) {
-        (self.header, self.plain, self.count, self.since) = (Header::default(), PlainWords::default(), 0, None);
+        self.begin_at(0);
         [&mut self.body, &mut self.stops].into_iter().for_each(|text| text.shrink_to(KEPT_BYTES));
         self.analyzer.analyze(entry.title, &mut self.plain);
+    }
+
+    /// Begins units that are added to a session from an ordinal on. They follow, through [`Drafter::unit`].
+    pub(super) fn begin_at(&mut self, ordinal: usize) {
+        (self.header, self.plain, self.count, self.since) = (Header::default(), PlainWords::default(), ordinal, None);
     }
 
     /// The document of the next unit, in time linear in its text; `None` for units before `from`.
     pub(super) fn unit(
         &mut self,
         fields: &Fields,
-        entry: &Entry<'_>,
+        origin: &Origin<'_>,
         place: &str,
         unit: &Unit,
         from: usize,
@@ -112,11 +117,11 @@ impl Drafter {
         analyzer.analyze(&unit.text, &mut text);
         let tokens = text.tokens;
 
-        let session = entry.session.as_str();
+        let session = origin.session.as_str();
         let mut document = TantivyDocument::new();
         document.add_text(fields.session, session);
         document.add_text(fields.place, place);
-        document.add_u64(fields.generation, u64::from(entry.generation));
+        document.add_u64(fields.generation, u64::from(origin.generation));
         document.add_u64(fields.ordinal, ordinal as u64);
         document.add_u64(fields.unit, unit_key(session).wrapping_add(ordinal as u64));
         document.add_text(fields.body, &*body);

@@ -146,6 +146,39 @@ pub struct Entry<'a> {
     pub usage: &'a Course,
 }
 
+/// The session that a unit belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a> {
+    /// Id of the session.
+    pub session: &'a SessionId,
+    /// The generation of the transcript that the units belong to.
+    pub generation: u32,
+    /// The project's directory, if there is one.
+    pub project: Option<&'a str>,
+    /// The group: the project, unless another was configured.
+    pub group_id: &'a str,
+}
+
+/// Units to be added to a session whose other documents are put off.
+#[derive(Clone, Copy, Debug)]
+pub struct Added<'a> {
+    /// The session, which the index holds, of the same generation, project and group.
+    pub origin: Origin<'a>,
+    /// Ordinal of the first unit; it and those after it are replaced.
+    pub from: usize,
+    /// Number of units that the index holds.
+    pub known: usize,
+    /// The units.
+    pub units: &'a [Unit],
+}
+
+impl<'a> Entry<'a> {
+    fn origin(&self) -> Origin<'a> {
+        let Self { session, generation, project, group_id, .. } = *self;
+        Origin { session, generation, project, group_id }
+    }
+}
+
 /// The units of a session, in order.
 pub trait Units: std::fmt::Debug {
     /// Number of units.
@@ -156,7 +189,7 @@ pub trait Units: std::fmt::Debug {
     /// # Errors
     ///
     /// The error of `take`, or [`Error::Units`] when the units cannot be read.
-    fn each(&self, take: &mut dyn FnMut(Unit) -> Result<(), Error>) -> Result<(), Error>;
+    fn each(&self, take: &mut dyn FnMut(&Unit) -> Result<(), Error>) -> Result<(), Error>;
 }
 
 impl Units for Vec<Unit> {
@@ -164,8 +197,8 @@ impl Units for Vec<Unit> {
         self.len()
     }
 
-    fn each(&self, take: &mut dyn FnMut(Unit) -> Result<(), Error>) -> Result<(), Error> {
-        self.iter().cloned().try_for_each(take)
+    fn each(&self, take: &mut dyn FnMut(&Unit) -> Result<(), Error>) -> Result<(), Error> {
+        self.iter().try_for_each(take)
     }
 }
 

@@ -21,8 +21,11 @@ struct Room {
     freed: Condvar,
 }
 
-/// A document in the writer's queue; dropping it frees its bytes.
-pub(super) struct Queued {
+/// A document in the writer's queue; dropping it frees its bytes. A pointer, because for each commit tantivy makes a new
+/// queue with room for tens of thousands of them.
+pub(super) struct Queued(Box<Waiting>);
+
+struct Waiting {
     document: TantivyDocument,
     bytes: usize,
     room: Arc<Room>,
@@ -48,12 +51,13 @@ impl Queue {
         }
         *used += all;
         drop(used);
-        let queued = documents.into_iter().zip(sizes);
-        Ok(queued.map(|(document, bytes)| Queued { document, bytes, room: Arc::clone(&self.0) }).collect())
+        let waiting = documents.into_iter().zip(sizes);
+        let waiting = waiting.map(|(document, bytes)| Waiting { document, bytes, room: Arc::clone(&self.0) });
+        Ok(waiting.map(|waiting| Queued(Box::new(waiting))).collect())
     }
 }
 
-impl Drop for Queued {
+impl Drop for Waiting {
     fn drop(&mut self) {
         let mut used = self.room.used.lock().unwrap_or_else(PoisonError::into_inner);
         *used = used.saturating_sub(self.bytes);
@@ -67,7 +71,7 @@ impl Document for Queued {
     type FieldsValuesIter<'a> = <TantivyDocument as Document>::FieldsValuesIter<'a>;
 
     fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
-        self.document.iter_fields_and_values()
+        self.0.document.iter_fields_and_values()
     }
 }
 

@@ -9,6 +9,7 @@
 //! - tantivy writes `<segment>.<number>.del` before `meta.json` and refuses to overwrite one: the next writer removes
 //!   those that an interrupted commit left behind.
 
+mod adding;
 mod checkpoint;
 mod directory;
 mod durability;
@@ -66,6 +67,9 @@ pub struct Store {
     queue: Queue,
     drafter: Drafter,
     published: Published,
+    /// Sessions to which units were added since they were put, with the number of their units. As many as are being
+    /// worked in.
+    added: BTreeMap<Box<str>, usize>,
     /// Sessions changed since the last commit, with their new heads; `None` if removed. Small.
     pending: BTreeMap<Box<str>, Option<Head>>,
     dirty: bool,
@@ -173,6 +177,7 @@ impl Store {
             queue: Queue::default(),
             drafter: Drafter::default(),
             published: Arc::new(RwLock::new(Arc::new(snapshot))),
+            added: BTreeMap::new(),
             pending: BTreeMap::new(),
             dirty: false,
             committed,
@@ -217,16 +222,18 @@ impl Store {
 
     fn try_put(&mut self, entry: &Entry<'_>) -> Result<(), Error> {
         let session = entry.session.as_str();
-        let place = document::place(entry);
+        let origin = entry.origin();
+        let place = document::place(&origin);
         let new =
             Head { generation: u64::from(entry.generation), units: entry.units.count(), place: Place::parse(&place) };
         let old = self.head(session)?;
         let from = kept_units(old.as_ref(), &new, entry.changed_from);
+        let added = self.added.get(session).copied().unwrap_or_default();
         let fields = self.fields;
         let writer = self.writer()?;
         match &old {
             Some(old) if from > 0 => {
-                for ordinal in from..old.units {
+                for ordinal in from..old.units.max(added) {
                     writer.delete_term(document::unit_term(&fields, session, ordinal));
                 }
                 writer.delete_term(Term::from_field_text(fields.episode_of, session));
@@ -247,13 +254,14 @@ impl Store {
         };
         drafter.begin(entry);
         entry.units.each(&mut |unit| {
-            let document = drafter.unit(&fields, entry, &place, &unit, from);
+            let document = drafter.unit(&fields, &origin, &place, unit, from);
             document.map_or(Ok(()), |document| add(document, &mut batch))
         })?;
         batch.push(drafter.session(&fields, entry, &place));
         batch.extend(graph::documents(drafter, &fields, entry, &place));
         batch.extend(outcomes::document(drafter, &fields, entry, &place));
         write(writer, &self.queue, batch)?;
+        self.added.remove(session);
         self.pending.insert(session.into(), Some(new));
         Ok(())
     }
@@ -274,6 +282,7 @@ impl Store {
         }
         let term = Term::from_field_text(self.fields.session, session);
         self.writer()?.delete_term(term);
+        self.added.remove(session);
         self.pending.insert(session.into(), None);
         self.dirty = true;
         Ok(())

@@ -18,6 +18,7 @@ pub mod redacting;
 mod restore;
 mod sweep;
 mod sync_batch;
+mod tally;
 mod under_way;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -43,7 +44,7 @@ use baton_memory::vectors::Vectors;
 use baton_store::chunks;
 use baton_store::chunks::{ChunkStore, Removed};
 
-use fresh::FreshConversations;
+use job::Caches;
 use large::LargeConversations;
 pub use large::is_large;
 use left_out::LeftOut;
@@ -289,7 +290,7 @@ struct Arguments {
 
 struct State {
     options: Options,
-    fresh: Arc<FreshConversations>,
+    caches: Caches,
     /// Limits the jobs that use a processor.
     at_work: Arc<Semaphore>,
     /// Queued urgent jobs; they precede all others.
@@ -326,14 +327,14 @@ impl Actor for IndexerActor {
 
     async fn pre_start(&self, myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
         let Arguments { options, handle } = arguments;
-        let fresh = Arc::new(FreshConversations::default());
+        let caches = Caches::default();
         // The thread of a failed incarnation still holds the memory.
         let former = handle.port.send_replace(None);
         if let Some(port) = former {
             port.close().await;
         }
         let (large, left_out, restorer) = (handle.large.clone(), handle.left_out.clone(), handle.restorer());
-        let for_thread = (options.clone(), fresh.clone(), myself.clone());
+        let for_thread = (options.clone(), caches.fresh.clone(), myself.clone());
         let port = baton_base::task::spawn_blocking(move || {
             let (options, fresh, indexer) = for_thread;
             let broken = indexer.clone();
@@ -351,9 +352,9 @@ impl Actor for IndexerActor {
         let _ = myself.send_message(Msg::Collected(Removed::default()));
         Ok(State {
             options,
-            background_queue: SyncQueue::new(fresh.clone(), storing.clone(), limits::STORE_GATHER),
-            urgent_queue: SyncQueue::new(fresh.clone(), storing.clone(), Duration::ZERO),
-            fresh,
+            background_queue: SyncQueue::new(caches.clone(), storing.clone(), limits::STORE_GATHER),
+            urgent_queue: SyncQueue::new(caches.clone(), storing.clone(), Duration::ZERO),
+            caches,
             at_work,
             urgent: VecDeque::new(),
             urgent_under_way: 0,

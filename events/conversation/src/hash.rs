@@ -59,7 +59,7 @@ impl fmt::Debug for ContentHash {
 }
 
 /// Hashes items one by one. Withdrawn ones must be left out by the caller; [`ContentHash::digest`] does so.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ContentHasher(Sha256);
 
 impl ContentHasher {

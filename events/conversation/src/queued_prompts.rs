@@ -107,6 +107,25 @@ impl Withdrawn {
         self.holds(item) && self.taken_lines.contains(&item.line)
     }
 
+    /// Number of lines that are withdrawn.
+    pub fn count(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// True if every item is judged as by `other`: what is withdrawn, delivered and taken is the same.
+    pub fn judges_as(&self, other: &Self) -> bool {
+        self.lines == other.lines
+            && self.delivered == other.delivered
+            && self.taken == other.taken
+            && self.taken_lines == other.taken_lines
+    }
+
+    /// Bytes of text held.
+    pub fn weight(&self) -> usize {
+        let waiting = self.waiting.iter().chain(self.taken.values()).map(|(_, text)| text.len());
+        waiting.sum::<usize>() + size_of::<u64>() * (self.lines.len() + self.delivered.len() + self.taken_lines.len())
+    }
+
     /// True if nothing is withdrawn.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()

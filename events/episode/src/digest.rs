@@ -71,7 +71,7 @@ pub use self::sentence::{asks_what_holds, clauses, replacements};
 pub use self::settled::{Settled, settled};
 pub use self::stated::{is_choice, is_left_to_the_reader};
 use self::timeline::Timeline;
-use crate::lexicon::Memo;
+use crate::memo::Memo;
 use baton_conversation::abandoned_branches::standing;
 use baton_conversation::item::Item;
 use baton_conversation::record::Timestamp;

@@ -6,15 +6,10 @@
 //!
 //! Most of what an episode says is carried by structure (acts, outcomes, who spoke last). The lexicon decides only what
 //! structure leaves open, so a phrase is worth its line only if it is right nearly always where it fires.
-//!
-//! # Decisions
-//!
-//! - All rules of a digest ask for the same sentences, so their signs are kept while it is made, and forgotten with its
-//!   [`Memo`]: nothing outlives the call. Without that a digest takes up to three times as long.
 
-use std::cell::RefCell;
 use std::sync::LazyLock;
 
+use crate::memo;
 use aho_corasick::automaton::Automaton;
 use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Anchored, MatchKind};
@@ -35,8 +30,6 @@ const FILES: [&str; 8] = [
 const MAX_CHARS: usize = 1_000;
 /// Longest sentence whose signs are kept, in bytes; a longer one is rarely asked for again.
 const KEPT_BYTES: usize = 400;
-/// Number of sentences whose signs are kept: about those of one conversation.
-const KEPT: usize = 4_096;
 /// Stands for a code span, whose words are not the speaker's.
 const CODE: char = '`';
 
@@ -199,28 +192,6 @@ fn spelled_out(line: &str) -> Vec<String> {
     choices.split('|').flat_map(|choice| ends.iter().map(move |end| format!("{before}{choice}{end}"))).collect()
 }
 
-thread_local! {
-    /// The last sentences that were read, each in its slot; no slots without a [`Memo`].
-    static READ: RefCell<Vec<(Box<str>, Signs)>> = const { RefCell::new(Vec::new()) };
-}
-
-/// While it lives, its thread knows the signs of the last sentences that it read.
-pub(crate) struct Memo(());
-
-impl Memo {
-    /// For a conversation of so many items.
-    pub(crate) fn new(items: usize) -> Self {
-        READ.with_borrow_mut(|kept| kept.resize(items.saturating_mul(8).clamp(64, KEPT), Default::default()));
-        Self(())
-    }
-}
-
-impl Drop for Memo {
-    fn drop(&mut self) {
-        drop(READ.take());
-    }
-}
-
 /// What the words of a sentence tell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Signs {
@@ -235,17 +206,7 @@ impl Signs {
         if sentence.len() > KEPT_BYTES {
             return Self::read_anew(sentence);
         }
-        READ.with_borrow_mut(|kept| {
-            if kept.is_empty() {
-                return Self::read_anew(sentence);
-            }
-            let slots = kept.len();
-            let (known, signs) = &mut kept[mixed(sentence) % slots];
-            if **known != *sentence {
-                (*known, *signs) = (sentence.into(), Self::read_anew(sentence));
-            }
-            *signs
-        })
+        memo::remembered(sentence, Self::read_anew)
     }
 
     fn read_anew(sentence: &str) -> Self {
@@ -319,17 +280,6 @@ impl Signs {
     pub(crate) fn asks(self) -> bool {
         self.asks
     }
-}
-
-/// A number for a sentence, of its length and some of its bytes.
-fn mixed(sentence: &str) -> usize {
-    let bytes = |at: usize| sentence.as_bytes().get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
-    let parts = [0, sentence.len() / 2, sentence.len().saturating_sub(8)];
-    let mixed =
-        parts.into_iter().filter_map(bytes).map(u64::from_le_bytes).fold(sentence.len() as u64, |mixed, part| {
-            (mixed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
-        });
-    mixed as usize
 }
 
 /// Lower case, plain apostrophes, no emphasis, single spaces, each code span one mark.

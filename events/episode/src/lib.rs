@@ -9,6 +9,7 @@ mod any_items;
 pub mod digest;
 pub mod handoff;
 mod lexicon;
+mod memo;
 
 /// The words of all rules that structure decides, see [`baton_words`]; those of sentences are in the lexicon.
 const WORDS: &str = include_str!("words.txt");

@@ -33,7 +33,7 @@ fn turns_from(units: &[Unit], from: usize) -> Vec<[String; 2]> {
     let (mut drafter, mut documents) = (Drafter::default(), Vec::new());
     drafter.begin(&entry);
     for unit in &units {
-        documents.extend(drafter.unit(&fields, &entry, "g", unit, from));
+        documents.extend(drafter.unit(&fields, &entry.origin(), "g", unit, from));
     }
     for document in &documents {
         let body = document.get_first(fields.body).and_then(|body| body.as_str()).unwrap_or_default();

@@ -115,8 +115,8 @@ fn an_entry_that_was_given_up_leaves_what_was_committed() {
         fn count(&self) -> usize {
             self.0.len()
         }
-        fn each(&self, take: &mut dyn FnMut(Unit) -> Result<(), Error>) -> Result<(), Error> {
-            self.0.iter().cloned().try_for_each(take)?;
+        fn each(&self, take: &mut dyn FnMut(&Unit) -> Result<(), Error>) -> Result<(), Error> {
+            self.0.iter().try_for_each(take)?;
             Err(Error::GaveWay)
         }
     }

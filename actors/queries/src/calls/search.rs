@@ -102,7 +102,8 @@ impl QuestionReader<'_> {
             Effort::Stored => (self.memory.stored_searcher()?, Meant::default()),
             Effort::New | Effort::All => {
                 // Both run at once.
-                let (ready, meant) = tokio::join!(self.memory.searcher(client, ask), self.embedder.meaning(&question));
+                let (ready, meant) =
+                    tokio::join!(self.memory.turn_searcher(client, ask), self.embedder.meaning(&question));
                 (ready?, meant)
             }
         };

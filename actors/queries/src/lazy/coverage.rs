@@ -30,12 +30,18 @@ impl Coverage<'_> {
         position: Position,
         all: bool,
     ) -> Result<Position, QueryError> {
-        self.wait_for_coverage(client, position, all, None).await
+        self.wait_for_coverage(client, position, all, Want::Whole, None).await
     }
 
     /// Like [`catch_up`], but not beyond the step's budget during a backfill or while a large conversation is put off.
-    pub(crate) async fn cover_step(&self, client: &ClientRef, step: &Step, all: bool) -> Result<Position, QueryError> {
-        self.wait_for_coverage(client, step.position, all, Some(step)).await
+    pub(crate) async fn cover_step(
+        &self,
+        client: &ClientRef,
+        step: &Step,
+        all: bool,
+        want: Want,
+    ) -> Result<Position, QueryError> {
+        self.wait_for_coverage(client, step.position, all, want, Some(step)).await
     }
 
     async fn wait_for_coverage(
@@ -43,6 +49,7 @@ impl Coverage<'_> {
         client: &ClientRef,
         position: Position,
         all: bool,
+        wanted: Want,
         step: Option<&Step>,
     ) -> Result<Position, QueryError> {
         // Events after the position do not count as progress.
@@ -51,21 +58,21 @@ impl Coverage<'_> {
         let (mut reached, since) = (begun, Instant::now());
         let mut moved = since;
         loop {
-            let is_put_off = self.is_large_put_off(all);
+            let is_put_off = self.is_large_put_off(all, wanted);
             let bounded = step.filter(|step| step.is_backfill || !all && is_put_off);
             let left = bounded.map(|step| step.until - Instant::now());
             let is_late = step.is_some_and(|step| Instant::now() >= step.until);
-            let want = if is_put_off && is_late { Want::ButLarge } else { Want::Whole };
+            let want = if is_put_off && is_late { Want::ButLarge } else { wanted };
             let patience = left.map_or(PROGRESS_INTERVAL, |left| PROGRESS_INTERVAL.min(left));
             match self.indexer.covers(position, want, patience).await {
-                Ok(_) => return Ok(self.indexer.covered().whole),
+                Ok(_) => return Ok(self.indexer.covered().of(wanted)),
                 Err(CallError::Gone) => return Err(memory_unavailable(self.indexer).into()),
                 Err(CallError::TimedOut) => {}
             }
             let (now, problem) = (covered(), self.indexer.memory().1);
             if problem.is_some() && Instant::now() > since + limits::TROUBLED_CATCH_UP {
                 // It may last for hours, and the indexed part is valid: the answer says how far it goes.
-                return Ok(now.whole);
+                return Ok(now.of(wanted));
             }
             if now != reached {
                 (reached, moved) = (now, Instant::now());
@@ -76,7 +83,7 @@ impl Coverage<'_> {
             let waited = if all { moved.elapsed() } else { since.elapsed() };
             if waited > limits::CATCH_UP || left.is_some_and(|left| left <= PROGRESS_INTERVAL) {
                 // The answer says how far it goes.
-                return Ok(reached.whole);
+                return Ok(reached.of(wanted));
             }
             let begun = begun.but_large.0;
             let (done, total) = (reached.but_large.0.saturating_sub(begun), position.0.saturating_sub(begun));
@@ -85,8 +92,9 @@ impl Coverage<'_> {
     }
 
     /// Returns true if a large conversation is put off and not awaited. With `all`, only one in use is not awaited.
-    pub(crate) fn is_large_put_off(&self, all: bool) -> bool {
-        let (owed, table, now) = (self.indexer.owed(), self.table.now(), self.clock.now());
+    pub(crate) fn is_large_put_off(&self, all: bool, want: Want) -> bool {
+        let owed = self.indexer.owed(want);
+        let (table, now) = (self.table.now(), self.clock.now());
         let is_at_work = |id: &SessionId| table.get(id).is_none_or(|row| stale::is_at_work(&row.state, now));
         !owed.is_empty() && (!all || owed.iter().all(is_at_work))
     }

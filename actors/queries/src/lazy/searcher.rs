@@ -39,17 +39,35 @@ impl FreshMemory<'_> {
 
     /// Runs the lazy step and what follows it before any kind of search. With `all`, all history is read first.
     pub(crate) async fn searcher(&self, client: &ClientRef, ask: Request<'_>) -> Result<FreshSearcher, QueryError> {
+        self.searcher_covering(client, ask, Want::Whole).await
+    }
+
+    /// The same for a search of turns: what else is made of a session that is being written may be older.
+    pub(crate) async fn turn_searcher(
+        &self,
+        client: &ClientRef,
+        ask: Request<'_>,
+    ) -> Result<FreshSearcher, QueryError> {
+        self.searcher_covering(client, ask, if ask.all { Want::Whole } else { Want::Turns }).await
+    }
+
+    async fn searcher_covering(
+        &self,
+        client: &ClientRef,
+        ask: Request<'_>,
+        want: Want,
+    ) -> Result<FreshSearcher, QueryError> {
         if ask.all {
             self.wait_for_history(client).await?;
         }
         let _asking = self.throttle.begin_question();
         let mut step = self.step(client, ask).await?;
-        let position: Position = self.coverage.cover_step(client, &step, ask.all).await?;
+        let position: Position = self.coverage.cover_step(client, &step, ask.all, want).await?;
         let (mut but_large, as_of) = (self.coverage.indexer.covered().but_large, step.as_of);
         if but_large < as_of {
             // What others have just indexed is awaited only briefly.
             let budget = self.catalog().settings.now().lazy_budget;
-            let budget = match step.is_backfill || self.coverage.is_large_put_off(ask.all) {
+            let budget = match step.is_backfill || self.coverage.is_large_put_off(ask.all, want) {
                 true => (step.until - tokio::time::Instant::now()).max(GLANCE),
                 false => budget,
             };
@@ -65,7 +83,7 @@ impl FreshMemory<'_> {
             is_in && !settings.excludes(state)
         };
         let is_asked = |id: &&SessionId| table.get(id).is_none_or(|row| is_meant(&row.state));
-        self.coverage.indexer.owed().iter().filter(is_asked).for_each(|id| step.note_pending(id));
+        self.coverage.indexer.owed(want).iter().filter(is_asked).for_each(|id| step.note_pending(id));
         let failed = table.unsettled().filter(|(_, row)| row.state.phase == Phase::Failed && is_meant(&row.state));
         let freshness = answer::Freshness {
             indexed_now: step.indexed,
@@ -76,7 +94,7 @@ impl FreshMemory<'_> {
                 .not_indexed_note(step.pending)
                 .or(step.not_checked)
                 .or_else(|| self.catalog().settings.now().note()),
-            position: position.max(self.coverage.indexer.covered().whole).0,
+            position: position.max(self.coverage.indexer.covered().of(want)).0,
             failed: failed.map(|(id, _)| id.to_string()).take(SESSIONS_NAMED).collect(),
             vectors: None,
         };

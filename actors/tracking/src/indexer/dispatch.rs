@@ -58,10 +58,12 @@ impl State {
     fn begin(&self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
         let (chunks, at_work, queue) = (self.options.chunks.clone(), self.at_work.clone(), self.urgent_queue.clone());
         let (under_way, gate, slot) = (self.under_way.clone(), self.gate(), self.slot.clone());
+        let tallies = self.caches.tallies.clone();
         baton_base::task::spawn(async move {
             let pending = PendingJob::new(&request, under_way);
             let room = at_work.acquire_owned().await;
-            let prepared = baton_base::task::spawn_blocking(move || job::prepare(&request, &chunks, &gate)).await;
+            let preparing = move || job::prepare(&request, &chunks, &tallies, &gate);
+            let prepared = baton_base::task::spawn_blocking(preparing).await;
             drop(room);
             queue.add(prepared, pending).await;
             report(&myself, &slot, Msg::Finished);
@@ -73,16 +75,18 @@ impl State {
         let hurried = Arc::new(Notify::new());
         self.preparing.insert(request.session.clone(), hurried.clone());
         let (under_way, gate) = (self.under_way.clone(), self.gate());
-        let (chunks, fresh, queue) = (self.options.chunks.clone(), self.fresh.clone(), self.background_queue.clone());
+        let (chunks, caches, queue) = (self.options.chunks.clone(), self.caches.clone(), self.background_queue.clone());
         let (throttle, slot, storing) = (self.options.throttle.clone(), self.slot.clone(), self.storing.clone());
         baton_base::task::spawn(async move {
             let (session, pending) = (request.session.clone(), PendingJob::new(&request, under_way));
             let (request, chunks, gate) = (Arc::new(*request), Arc::new(chunks), Arc::new(gate));
             let prepared = loop {
-                let room = wait_turn(&throttle, &fresh, &hurried).await;
+                let room = wait_turn(&throttle, &caches.fresh, &hurried).await;
                 let is_asked = room.is_none();
                 let (request, chunks, gate) = (request.clone(), chunks.clone(), gate.clone());
-                let prepared = baton_base::task::spawn_blocking(move || job::prepare(&request, &chunks, &gate)).await;
+                let tallies = caches.tallies.clone();
+                let preparing = move || job::prepare(&request, &chunks, &tallies, &gate);
+                let prepared = baton_base::task::spawn_blocking(preparing).await;
                 drop(room);
                 // Other background jobs would fail alike. Keep this one here until the disk has room.
                 match no_room(&prepared).filter(|_| !is_asked) {

@@ -1,7 +1,7 @@
-//! Conversations that jobs have just stored, kept until the memory takes them in, to save reading them back.
+//! Items that jobs have just stored, kept until the memory takes them in, to save reading them back.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::item::Item;
@@ -9,12 +9,21 @@ use tokio::sync::Notify;
 
 use baton_base::limits;
 
-/// The items of one conversation.
-#[derive(Clone, Debug)]
+/// The new items of one conversation.
+#[derive(Debug)]
 pub(super) struct Held {
-    pub(super) items: Arc<Vec<Item>>,
+    /// The conversation that they continue; `None` if they are all of it.
+    pub(super) after: Option<ContentHash>,
+    pub(super) items: Vec<Item>,
     /// Total size by [`Item::weight`].
     pub(super) weight: usize,
+}
+
+impl Held {
+    fn followed_by(mut self, items: Vec<Item>, weight: usize) -> Self {
+        self.items.extend(items);
+        Self { weight: self.weight + weight, ..self }
+    }
 }
 
 #[derive(Default)]
@@ -34,17 +43,25 @@ impl FreshConversations {
         }
     }
 
-    /// Takes a conversation out.
-    pub(super) fn take(&self, manifest: &ContentHash) -> Option<Arc<Vec<Item>>> {
+    /// Takes out the new items of a conversation, together with those of the ones that it continues.
+    pub(super) fn take(&self, manifest: &ContentHash) -> Option<Held> {
         let mut kept = self.lock();
-        let index = kept.iter().position(|(name, _)| name == manifest)?;
-        let items = kept.remove(index).map(|(_, held)| held.items);
+        let mut index = kept.iter().position(|(name, _)| name == manifest)?;
+        let mut held = kept.remove(index).map(|(_, held)| held);
+        while let Some(held) = &mut held
+            && let Some(after) = held.after
+            && let Some(before) = kept.iter().position(|(name, _)| *name == after)
+            && let Some((_, before)) = kept.remove(before)
+        {
+            *held = before.followed_by(std::mem::take(&mut held.items), held.weight);
+            index = index.saturating_sub(1);
+        }
         // Conversations are taken roughly in order, so those far before this one were superseded and will not be asked
         // for.
         kept.drain(..index.saturating_sub(limits::MEMORY_BEHIND / 2));
         drop(kept);
         self.taken.notify_waiters();
-        items
+        held
     }
 
     /// Drops all conversations.
@@ -86,13 +103,21 @@ mod tests {
             body: Body::Meta(Meta::Branch("main".to_owned())),
         };
         let (a, b) = (ContentHash([1; 32]), ContentHash([2; 32]));
-        let held = |weight| Held { items: Arc::new(vec![item.clone()]), weight };
+        let held = |weight| Held { after: None, items: vec![item.clone()], weight };
         let fresh = FreshConversations::default();
         fresh.put(a, held(limits::FRESH_BYTES));
-        assert_eq!(fresh.take(&a).map(|items| items.len()), Some(1));
+        assert_eq!(fresh.take(&a).map(|held| held.items.len()), Some(1));
         assert!(fresh.take(&a).is_none());
         fresh.put(a, held(limits::FRESH_BYTES));
         fresh.put(b, held(1));
         assert!(fresh.take(&a).is_none() && fresh.take(&b).is_some());
+        // Those that continue another one come with its items.
+        let c = ContentHash([3; 32]);
+        fresh.put(a, held(1));
+        fresh.put(b, Held { after: Some(a), ..held(2) });
+        fresh.put(c, Held { after: Some(b), ..held(3) });
+        let all = fresh.take(&c).unwrap();
+        assert_eq!((all.after, all.items.len(), all.weight), (None, 3, 6));
+        assert!(fresh.take(&a).is_none() && fresh.take(&b).is_none());
     }
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
+use baton_conversation::record::SessionId;
 use baton_conversation::transcript::Source;
 use baton_events::projection::table::Row;
 use baton_events::schema::item::ITEM_VERSION;
@@ -22,7 +23,8 @@ use baton_events::session::{Complete, EpisodeRef, FailureReason, FileIdentity, S
 pub(super) mod stored;
 
 use super::conversation_builder::{ConversationBuilder, Written};
-use super::fresh::{FreshConversations, Held};
+use super::fresh::FreshConversations;
+use super::tally::{Tallies, Tally};
 use super::{JobOutcome, JobRequest};
 use baton_config::settings::SettingsReader;
 use baton_journal::session_table::TableReader;
@@ -40,66 +42,76 @@ enum Stop {
 
 /// A finished job whose conversation is written but not durable yet.
 pub(super) struct Prepared {
+    session: SessionId,
     complete: Complete,
     /// Absent if the content is unchanged.
     written: Option<Written>,
 }
 
 /// Reads, filters, hashes and writes, if the job may still run. `Err` is the outcome of a job that ends here.
-pub(super) fn prepare(request: &JobRequest, chunks: &ChunkStore, gate: &JobGate) -> Result<Prepared, JobOutcome> {
+pub(super) fn prepare(
+    request: &JobRequest,
+    chunks: &ChunkStore,
+    tallies: &Tallies,
+    gate: &JobGate,
+) -> Result<Prepared, JobOutcome> {
     let effect = request.job.effect;
     // Look up the episode to continue only now: it may have been redacted since the job was queued.
     let Some(row) = gate.owed_row(request) else { return Err(JobOutcome::LetGo { effect }) };
-    index(request, row.state.episode.as_ref(), chunks).map_err(|stop| match stop {
+    index(request, row.state.episode.as_ref(), chunks, tallies).map_err(|stop| match stop {
         Stop::Failed(why, reason) => JobOutcome::Failed { effect, why, reason },
         Stop::Rewritten(identity) => JobOutcome::Rewritten { effect, identity },
     })
 }
 
+/// What finished jobs leave in memory, which saves reading their conversations back.
+#[derive(Clone, Default)]
+pub(super) struct Caches {
+    /// For the memory.
+    pub(super) fresh: Arc<FreshConversations>,
+    /// For the session's next job.
+    pub(super) tallies: Arc<Tallies>,
+}
+
 /// Makes the written conversations durable and returns the outcomes in the same order. A job is complete only if this
 /// succeeded.
-pub(super) fn store(all: Vec<Prepared>, fresh: &FreshConversations) -> Vec<JobOutcome> {
+pub(super) fn store(all: Vec<Prepared>, caches: &Caches) -> Vec<JobOutcome> {
     let (mut batches, mut rest) = (Vec::new(), Vec::new());
-    for Prepared { complete, written } in all {
-        let written = written.map(|Written { batch, manifest, held }| {
+    for Prepared { session, complete, written } in all {
+        let left = written.map(|Written { batch, manifest, held, tally }| {
             batches.push(batch);
-            (manifest, held)
+            (manifest, held, tally)
         });
-        rest.push((complete, written));
+        rest.push((session, complete, left));
     }
     let mut committed = Batch::commit_together(batches).into_iter();
-    let outcome = |(complete, written)| match written {
+    let outcome = |(session, complete, left): (SessionId, Complete, Option<_>)| {
+        let Some((manifest, held, tally)) = left else { return JobOutcome::Complete(Box::new(complete)) };
         // There is one result per batch.
-        Some((manifest, held)) => stored(complete, committed.next().unwrap_or(Ok(())), manifest, held, fresh),
-        None => JobOutcome::Complete(Box::new(complete)),
+        if let Err(error) = committed.next().unwrap_or(Ok(())) {
+            let (effect, why) = (complete.effect, FailureReason::NotStored);
+            return JobOutcome::Failed { effect, why, reason: error.to_string() };
+        }
+        caches.tallies.put(session, manifest, tally);
+        if let Some(held) = held {
+            caches.fresh.put(manifest, held);
+        }
+        JobOutcome::Complete(Box::new(complete))
     };
     rest.into_iter().map(outcome).collect()
 }
 
-fn stored(
-    complete: Complete,
-    committed: Result<(), chunks::Error>,
-    manifest: ContentHash,
-    held: Option<Held>,
-    fresh: &FreshConversations,
-) -> JobOutcome {
-    if let Err(error) = committed {
-        let (effect, why) = (complete.effect, FailureReason::NotStored);
-        return JobOutcome::Failed { effect, why, reason: error.to_string() };
-    }
-    if let Some(held) = held {
-        fresh.put(manifest, held);
-    }
-    JobOutcome::Complete(Box::new(complete))
-}
-
-fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) -> Result<Prepared, Stop> {
+fn index(
+    request: &JobRequest,
+    prior: Option<&EpisodeRef>,
+    chunks: &ChunkStore,
+    tallies: &Tallies,
+) -> Result<Prepared, Stop> {
     let job = &request.job;
-    let continued = continued(request, prior, chunks).filter(|_| !request.anew);
-    let (mut builder, mut start) = match continued {
-        Some((builder, start)) => (builder, start),
-        None => (ConversationBuilder::new(chunks, &request.session, None), beginning(request)),
-    };
+    let prepared = |complete, written| Prepared { session: request.session.clone(), complete, written };
+    let continued = continued(request, prior, chunks, tallies).filter(|_| !request.anew);
+    let (mut builder, mut start) =
+        continued.unwrap_or_else(|| (ConversationBuilder::new(chunks, &request.session), beginning(request)));
     let done = match read(request, &mut builder, &start) {
         Err(Stop::Failed(FailureReason::Gone, reason)) => {
             return stored::finish_without_transcript(request, prior, chunks)
@@ -108,7 +120,7 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
         done => done?,
     };
     (start.cursor, start.tail) = (done.cursor, done.tail);
-    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.count);
+    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.tally.count);
     let complete = |stored| Complete {
         effect: job.effect,
         generation: job.generation,
@@ -119,9 +131,9 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
     };
     let unchanged = |prior: &&_| same_content(prior, &hash, request.filter_version);
     // The hash covers neither unreadable lines nor withdrawn prompts, so these must be stored even if it is unchanged.
-    let unread = builder.unread.clone();
+    let unread = builder.tally.unread.clone();
     if !request.anew && unread.is_empty() && !builder.withdraws && prior.filter(unchanged).is_some() {
-        return Ok(Prepared { complete: complete(None), written: None });
+        return Ok(prepared(complete(None), None));
     }
     let header = Header {
         generation: job.generation,
@@ -134,10 +146,10 @@ fn index(request: &JobRequest, prior: Option<&EpisodeRef>, chunks: &ChunkStore) 
     let written = builder.written(header).map_err(not_stored)?;
     if prior.filter(unchanged).is_some_and(|prior| prior.manifest == written.manifest) {
         // Identical to the stored one; what was written is not needed.
-        return Ok(Prepared { complete: complete(None), written: None });
+        return Ok(prepared(complete(None), None));
     }
     let stored = Stored { episode: episode_uuid(&request.session, &hash), manifest: written.manifest, items };
-    Ok(Prepared { complete: complete(Some(stored)), written: Some(written) })
+    Ok(prepared(complete(Some(stored)), Some(written)))
 }
 
 fn not_stored(error: chunks::Error) -> Stop {
@@ -158,6 +170,7 @@ fn continued<'a>(
     request: &'a JobRequest,
     prior: Option<&EpisodeRef>,
     chunks: &'a ChunkStore,
+    tallies: &Tallies,
 ) -> Option<(ConversationBuilder<'a>, Start)> {
     let prior = prior?;
     if prior.generation != request.job.generation || prior.filter_version != request.filter_version {
@@ -169,10 +182,16 @@ fn continued<'a>(
         if manifest.header.item_version < ITEM_VERSION {
             return Ok(None);
         }
-        let mut builder = ConversationBuilder::new(chunks, &request.session, Some(prior.manifest));
-        for item in conversation::Stored::open(chunks, &request.session, &prior.manifest).map_err(told)?.items() {
-            builder.stored(item.map_err(told)?);
-        }
+        let tally = match tallies.get(&request.session, &prior.manifest) {
+            Some(tally) => tally,
+            None => {
+                let stored = conversation::Stored::open(chunks, &request.session, &prior.manifest).map_err(told)?;
+                let mut tally = Tally::default();
+                stored.items().try_for_each(|item| item.map(|item| tally.note(&item))).map_err(told)?;
+                tally
+            }
+        };
+        let builder = ConversationBuilder::continuing(chunks, &request.session, prior.manifest, tally);
         let cursor = manifest.header.cursor;
         let tail = hex::decode(&manifest.header.tail).map(TailDigest).ok_or("its digest is not readable")?;
         Ok(Some((builder, Start { cursor, tail, ..beginning(request) })))
@@ -184,7 +203,7 @@ fn continued<'a>(
 }
 
 fn read(request: &JobRequest, builder: &mut ConversationBuilder<'_>, start: &Start) -> Result<Done, Stop> {
-    match transcript_reader::items(start, builder.open_calls(), request.job.to, builder) {
+    match transcript_reader::items(start, builder.tally.open.clone(), request.job.to, builder) {
         Pass::Read(done) => Ok(*done),
         Pass::Rewritten { identity } => Err(Stop::Rewritten(identity)),
         Pass::Gone => Err(Stop::Failed(FailureReason::Gone, format!("{} is gone", start.path))),

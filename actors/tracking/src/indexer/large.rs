@@ -1,16 +1,19 @@
-//! Conversations so large that the memory may take seconds for one: put off until it has nothing else to do, abandoned
-//! when a caller waits for something else, and left alone for a while after each attempt.
+//! Conversations so long that going through one would hold up others: put off until the memory has nothing else to do,
+//! abandoned when a caller waits for something else, and left alone for a while after each attempt.
 //!
 //! Nothing is lost by that: the memory's checkpoint stays before them, so a daemon that was killed comes to them again.
 //!
 //! # Decisions
 //!
-//! - The memory goes through all of a conversation for every append. A large one (2,000 items, or 8 MB of transcript)
-//!   is put off until nothing else is to be taken in, and abandoned when a caller waits for something else: at first at
-//!   once, then after twice as long each time, up to 2 s; once it was put off for ten minutes, no more. It rests ten
-//!   times as long as it took, unless a caller waits for it. The checkpoint stays before what is put off, so a killed
-//!   daemon comes to it again. A query that waits for everything waits 1 s for one that was active within five minutes;
-//!   a close waits as long as it takes.
+//! - What an append adds to a long conversation (250 items, or 512 KB of transcript) can be found at once: the memory
+//!   keeps the end of it and adds the new turns. Everything else (episode, facts, outcomes) is made of all of a
+//!   conversation, once nothing was added for 2 s, or after 30 s. A large one (2,000 items, or 8 MB) is put off
+//!   altogether if the memory does not have its end, as after a start.
+//! - What is put off is made when nothing else is to be taken in, and abandoned when a caller waits for something else:
+//!   at first at once, then after twice as long each time, up to 2 s; once it was put off for ten minutes, no more. It
+//!   rests ten times as long as it took, unless a caller waits for it. The checkpoint stays before what is put off, so a
+//!   killed daemon comes to it again. A query that waits for everything waits 1 s for one that was active within five
+//!   minutes; a close waits as long as it takes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -19,7 +22,7 @@ use std::time::{Duration, Instant};
 use baton_conversation::record::{Position, SessionId};
 use baton_events::session::EpisodeRef;
 
-use super::Handle;
+use super::{Handle, Want};
 use baton_base::limits;
 
 /// Rest after an attempt as a multiple of its duration: a growing conversation takes a tenth of the time.
@@ -32,11 +35,16 @@ const PATIENCE_MIN: Duration = Duration::from_millis(100);
 const PATIENCE_MAX: Duration = Duration::from_secs(2);
 /// … unless it was put off for this long: then it is finished.
 const PUT_OFF_MAX: Duration = Duration::from_secs(600);
+/// A conversation whose turns are in the memory is gone through once nothing was added for this long, because it would be
+/// in the way of what is added next, …
+const QUIET: Duration = Duration::from_secs(2);
+/// … or after this time at most.
+const QUIET_MAX: Duration = Duration::from_secs(30);
 
 impl Handle {
-    /// Sessions whose new content the memory has put off because they are large.
-    pub fn owed(&self) -> Vec<SessionId> {
-        self.large.owed()
+    /// Sessions of whose new content the memory has put off what is wanted.
+    pub fn owed(&self, want: Want) -> Vec<SessionId> {
+        self.large.owed(want == Want::Whole)
     }
 
     /// Large sessions that queries do not index again for the time being.
@@ -45,18 +53,32 @@ impl Handle {
     }
 }
 
+/// True if the memory adds the turns of an append to this conversation without going through all of it.
+pub(super) fn is_long(episode: &EpisodeRef) -> bool {
+    episode.items > limits::LONG_ITEMS || episode.to > limits::LONG_BYTES
+}
+
 /// True if the memory may take seconds for this conversation.
 pub fn is_large(episode: &EpisodeRef) -> bool {
     episode.items > limits::LARGE_ITEMS || episode.to > limits::LARGE_BYTES
 }
 
 #[derive(Debug, Default)]
-pub(super) struct LargeConversations(Mutex<BTreeMap<SessionId, Entry>>);
+pub(super) struct LargeConversations(Mutex<All>);
+
+#[derive(Debug, Default)]
+struct All {
+    entries: BTreeMap<SessionId, Entry>,
+    /// Sessions to which the memory can add turns without going through the conversation.
+    open: BTreeSet<SessionId>,
+}
 
 #[derive(Debug, Default)]
 struct Entry {
     /// The first event that the memory lacks, and when the memory came to it.
     since: Option<(Position, Instant)>,
+    /// When turns were last added; `None` if the memory lacks turns.
+    turns_added: Option<Instant>,
     rests_until: Option<Instant>,
     patience: Duration,
 }
@@ -69,50 +91,95 @@ impl Entry {
     fn rest(&mut self, took: Duration) {
         self.rests_until = Instant::now().checked_add(took.saturating_mul(REST).min(REST_MAX));
     }
+
+    /// When it is due if no caller waits; `None` if it is. `since` is when the memory came to it.
+    fn due(&self, since: Instant) -> Option<Instant> {
+        let quiet = self.turns_added.map(|added| (added + QUIET).min(since + QUIET_MAX));
+        self.rests_until.max(quiet)
+    }
 }
 
 impl LargeConversations {
     /// Puts off an event of a session.
     pub(super) fn owe(&self, session: &SessionId, event: Position) {
-        self.lock().entry(session.clone()).or_default().since.get_or_insert_with(|| (event, Instant::now()));
+        let mut all = self.lock();
+        let entry = all.entries.entry(session.clone()).or_default();
+        entry.since.get_or_insert_with(|| (event, Instant::now()));
+        entry.turns_added = None;
+    }
+
+    /// Puts off an event of a session whose turns are in the memory.
+    pub(super) fn owe_rest(&self, session: &SessionId, event: Position) {
+        let mut all = self.lock();
+        let entry = all.entries.entry(session.clone()).or_default();
+        if entry.since.is_none() || entry.turns_added.is_some() {
+            entry.turns_added = Some(Instant::now());
+        }
+        entry.since.get_or_insert_with(|| (event, Instant::now()));
+    }
+
+    /// Says whether the memory can add turns to a session without going through the conversation.
+    pub(super) fn set_open(&self, session: &SessionId, is_open: bool) {
+        let mut all = self.lock();
+        match is_open {
+            true => all.open.insert(session.clone()),
+            false => all.open.remove(session),
+        };
+    }
+
+    /// True if it can.
+    pub(super) fn is_open(&self, session: &SessionId) -> bool {
+        self.lock().open.contains(session)
     }
 
     /// Drops a session.
     pub(super) fn forget(&self, session: &SessionId) {
-        self.lock().remove(session);
+        let mut all = self.lock();
+        all.entries.remove(session);
+        all.open.remove(session);
     }
 
     /// Drops everything, when the memory starts over and will come to it again.
     pub(super) fn clear(&self) {
-        self.lock().clear();
+        *self.lock() = All::default();
     }
 
     /// The first event that was put off.
     pub(super) fn first(&self) -> Option<Position> {
-        self.lock().values().filter_map(|entry| entry.since).map(|(event, _)| event).min()
+        self.lock().entries.values().filter_map(|entry| entry.since).map(|(event, _)| event).min()
+    }
+
+    /// The same without sessions whose turns are in the memory.
+    pub(super) fn first_without_turns(&self) -> Option<Position> {
+        let all = self.lock();
+        let lacking = all.entries.values().filter(|entry| entry.turns_added.is_none());
+        lacking.filter_map(|entry| entry.since).map(|(event, _)| event).min()
     }
 
     pub(super) fn owes(&self, session: &SessionId) -> bool {
-        self.lock().get(session).is_some_and(|entry| entry.since.is_some())
+        self.lock().entries.get(session).is_some_and(|entry| entry.since.is_some())
     }
 
-    fn owed(&self) -> Vec<SessionId> {
+    /// Sessions of which it lacks turns, or with `rest` anything.
+    fn owed(&self, rest: bool) -> Vec<SessionId> {
         let all = self.lock();
-        all.iter().filter(|(_, entry)| entry.since.is_some()).map(|(session, _)| session.clone()).collect()
+        let owed = all.entries.iter().filter(|(_, entry)| entry.since.is_some());
+        owed.filter(|(_, entry)| rest || entry.turns_added.is_none()).map(|(session, _)| session.clone()).collect()
     }
 
     pub(super) fn let_alone(&self, now: Instant) -> BTreeSet<SessionId> {
         let mut all = self.lock();
-        all.retain(|_, entry| entry.since.is_some() || entry.rests(now));
-        all.keys().cloned().collect()
+        all.entries.retain(|_, entry| entry.since.is_some() || entry.rests(now));
+        all.entries.keys().filter(|session| !all.open.contains(*session)).cloned().collect()
     }
 
-    /// Returns the next session and how long the memory may stay at it before it gives way. Skips sessions that rest,
-    /// unless a caller waits for them up to `awaited`.
+    /// Returns the next session and how long the memory may stay at it before it gives way. Skips sessions that rest or
+    /// are being added to, unless a caller waits for them up to `awaited`.
     pub(super) fn next(&self, awaited: Position, now: Instant) -> Option<(SessionId, Duration)> {
         let all = self.lock();
-        let owed = all.iter().filter_map(|(session, entry)| Some((entry.since?, session, entry)));
-        let due = owed.filter(|((event, _), _, entry)| *event <= awaited || !entry.rests(now));
+        let owed = all.entries.iter().filter_map(|(session, entry)| Some((entry.since?, session, entry)));
+        let due = owed
+            .filter(|((event, since), _, entry)| *event <= awaited || entry.due(*since).is_none_or(|due| due <= now));
         let next = due.min_by_key(|(since, ..)| *since);
         next.map(|((_, since), session, entry)| {
             let is_overdue = now.saturating_duration_since(since) > PUT_OFF_MAX;
@@ -123,14 +190,22 @@ impl LargeConversations {
     /// Time until the next session is due if no caller waits.
     pub(super) fn pause(&self, now: Instant) -> Option<Duration> {
         let all = self.lock();
-        let owed = all.values().filter(|entry| entry.since.is_some());
-        owed.map(|entry| entry.rests_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))).min()
+        let owed = all.entries.values().filter_map(|entry| Some((entry.since?, entry)));
+        owed.map(|((_, since), entry)| {
+            entry.due(since).map_or(Duration::ZERO, |due| due.saturating_duration_since(now))
+        })
+        .min()
+    }
+
+    /// Records that nothing of a session is put off any more.
+    pub(super) fn settled(&self, session: &SessionId) {
+        self.lock().entries.remove(session);
     }
 
     /// Records that a session was taken in, and how long it took.
     pub(super) fn taken_in(&self, session: &SessionId, took: Duration) {
         let mut all = self.lock();
-        let entry = all.entry(session.clone()).or_default();
+        let entry = all.entries.entry(session.clone()).or_default();
         *entry = Entry::default();
         entry.rest(took);
     }
@@ -138,12 +213,12 @@ impl LargeConversations {
     /// Records that an attempt was abandoned after this time.
     pub(super) fn gave_way(&self, session: &SessionId, took: Duration) {
         let mut all = self.lock();
-        let entry = all.entry(session.clone()).or_default();
+        let entry = all.entries.entry(session.clone()).or_default();
         entry.patience = took.saturating_mul(2).clamp(PATIENCE_MIN, PATIENCE_MAX);
         entry.rest(took);
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<SessionId, Entry>> {
+    fn lock(&self) -> MutexGuard<'_, All> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -163,7 +238,7 @@ mod tests {
         large.owe(&a, Position(7));
         large.owe(&a, Position(9));
         large.owe(&b, Position(8));
-        assert_eq!((large.first(), large.owed().len()), (Some(Position(7)), 2));
+        assert_eq!((large.first(), large.owed(true).len()), (Some(Position(7)), 2));
         assert_eq!(large.next(Position(0), now), Some((a.clone(), Duration::ZERO)), "the first event counts");
         let minute = Duration::from_secs(60);
         large.taken_in(&a, minute);
@@ -180,6 +255,26 @@ mod tests {
         assert_eq!((large.next(Position(0), later).is_some(), large.pause(later)), (true, Some(Duration::ZERO)));
         large.taken_in(&a, Duration::ZERO);
         assert_eq!((large.let_alone(later).len(), large.pause(later), large.first()), (0, None, None));
+    }
+
+    #[test]
+    fn what_is_added_to_is_found_and_made_anew_when_it_is_quiet() {
+        let (large, a) = (LargeConversations::default(), id("a"));
+        large.set_open(&a, true);
+        large.owe_rest(&a, Position(3));
+        assert_eq!((large.first(), large.first_without_turns()), (Some(Position(3)), None));
+        assert_eq!((large.owed(true).len(), large.owed(false).len(), large.let_alone(Instant::now()).len()), (1, 0, 0));
+        let now = Instant::now();
+        assert_eq!(large.next(Position(0), now), None, "it may be added to at any moment");
+        assert!(large.next(Position(3), now).is_some(), "somebody waits for it");
+        assert!(large.next(Position(0), now + QUIET).is_some() && large.pause(now).unwrap() <= QUIET);
+        large.owe(&a, Position(4));
+        large.owe_rest(&a, Position(5));
+        assert_eq!(large.first_without_turns(), Some(Position(3)), "an event between could not be added");
+        large.taken_in(&a, Duration::ZERO);
+        assert_eq!((large.first(), large.is_open(&a)), (None, true));
+        large.forget(&a);
+        assert!(!large.is_open(&a));
     }
 
     #[test]

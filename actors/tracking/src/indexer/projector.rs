@@ -9,6 +9,7 @@
 //! Forgotten sessions are purged from its files when a caller waits for that, otherwise when it is idle, and once at
 //! the start.
 
+mod append;
 mod apply;
 mod change;
 mod coverage;
@@ -20,6 +21,7 @@ mod missing;
 mod outline;
 mod port;
 mod purging;
+mod recent;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -47,6 +49,7 @@ pub use memos::{as_episode, items as memo_items};
 use port::{Command, Wait};
 pub(super) use port::{Port, close_now, follow};
 use purging::Purge;
+use recent::Recent;
 
 /// How long the indexer's start waits for the memory to be opened.
 const OPENING: Duration = Duration::from_secs(2);
@@ -81,6 +84,7 @@ pub(super) struct Projector<C> {
     writer_since: Option<Instant>,
     /// The last entry of each session, so that an append rewrites only its end.
     put: BTreeMap<SessionId, Put>,
+    recent: Recent,
     /// Sessions whose older chunks can be collected after the commit.
     superseded: Vec<SessionId>,
     /// Conversations put off. The checkpoint stays before them.
@@ -157,6 +161,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 committed_at: None,
                 writer_since: None,
                 put: BTreeMap::new(),
+                recent: Recent::default(),
                 superseded: Vec::new(),
                 large,
                 left_out,
@@ -289,6 +294,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 self.writer_since = None;
                 // Superseded before they were taken.
                 self.fresh.clear();
+                self.recent.let_go();
                 // Purge subagents that were forgotten later, and what a caller that gave up had asked for.
                 self.purge()?;
                 None
@@ -362,7 +368,7 @@ fn open(options: &Options, port: &Port) -> Result<(Store, Position), MemoryError
         store.clear()?;
     }
     let applied = checkpoint.map_or(Position(0), |checkpoint| checkpoint.position);
-    port.coverage.set_covered(Covered { whole: applied, but_large: applied });
+    port.coverage.set_covered(Covered { whole: applied, turns: applied, but_large: applied });
     *port.searcher.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(store.searcher());
     Ok((store, applied))
 }

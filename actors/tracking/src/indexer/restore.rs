@@ -97,7 +97,7 @@ fn restore_conversation(
     if state.generation != episode.generation {
         return Err(format!("{} was rewritten since", transcript.path));
     }
-    let mut builder = ConversationBuilder::new(chunks, session, None);
+    let mut builder = ConversationBuilder::new(chunks, session);
     let done = read(state, &transcript.path, transcript.agent, episode.to, &mut builder)?;
     if builder.hash().map_err(|error| error.to_string())? != episode.hash {
         return Err(format!("{} has other content now", transcript.path));
@@ -108,7 +108,7 @@ fn restore_conversation(
         item_version: ITEM_VERSION,
         cursor: done.cursor,
         tail: hex::encode(&done.tail.0),
-        unread: builder.unread.clone(),
+        unread: builder.tally.unread.clone(),
     };
     let written = builder.written(header).map_err(|error| error.to_string())?;
     if written.manifest != episode.manifest {

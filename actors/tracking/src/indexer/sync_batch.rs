@@ -9,8 +9,7 @@ use baton_events::session::{EffectId, FailureReason};
 use tokio::sync::mpsc;
 use tokio::task::JoinError;
 
-use super::fresh::FreshConversations;
-use super::job::{self, Prepared};
+use super::job::{self, Caches, Prepared};
 use super::under_way::UnderWay;
 use super::{JobOutcome, JobRequest, Reply, broken};
 use baton_base::condition::Condition;
@@ -53,9 +52,9 @@ pub(super) struct SyncQueue {
 impl SyncQueue {
     /// Creates an empty queue, served by a task as long as a sender exists. The task waits `gather` for more before it
     /// stores a batch.
-    pub(super) fn new(fresh: Arc<FreshConversations>, storing: Arc<Condition>, gather: Duration) -> Self {
+    pub(super) fn new(caches: Caches, storing: Arc<Condition>, gather: Duration) -> Self {
         let (queue, pending) = mpsc::channel(limits::STORED_TOGETHER);
-        baton_base::task::spawn(store_batches(pending, fresh, storing.clone(), gather));
+        baton_base::task::spawn(store_batches(pending, caches, storing.clone(), gather));
         Self { pending: queue, storing }
     }
 
@@ -88,7 +87,7 @@ fn note(storing: &Condition, outcome: &JobOutcome) {
 
 async fn store_batches(
     mut queue: mpsc::Receiver<(Prepared, PendingJob)>,
-    fresh: Arc<FreshConversations>,
+    caches: Caches,
     storing: Arc<Condition>,
     gather: Duration,
 ) {
@@ -100,8 +99,8 @@ async fn store_batches(
         {}
         let (prepared, pending): (Vec<_>, Vec<_>) = taken.drain(..).unzip();
         tracing::debug!(sessions = pending.len(), "conversations stored together");
-        let fresh = fresh.clone();
-        let stored = baton_base::task::spawn_blocking(move || job::store(prepared, &fresh)).await;
+        let caches = caches.clone();
+        let stored = baton_base::task::spawn_blocking(move || job::store(prepared, &caches)).await;
         let mut outcomes = stored.unwrap_or_default().into_iter();
         for pending in pending {
             let outcome = outcomes.next().unwrap_or_else(|| broken(pending.effect));

@@ -139,6 +139,21 @@ impl Stream {
         Ok(self.emitted)
     }
 
+    /// Number of units passed on so far. They change no more, unless [`Stream::changed_from`] says so.
+    pub fn emitted(&self) -> usize {
+        self.emitted
+    }
+
+    /// The units that follow those: what comes next may still change them.
+    pub fn pending(&self) -> impl Iterator<Item = &Unit> {
+        self.held.iter().map(|held| &held.unit)
+    }
+
+    /// Bytes of text held.
+    pub fn weight(&self) -> usize {
+        self.bytes + self.withdrawn.weight() + self.queued.values().map(|queued| queued.text.len()).sum::<usize>()
+    }
+
     /// Number of units made so far.
     pub fn count(&self) -> usize {
         self.emitted + self.held.len()

@@ -1,6 +1,9 @@
 //! Splits an assistant's Markdown into sentences, without code blocks, tables, rules and headings.
 
+use std::rc::Rc;
+
 use crate::lexicon::{Sign, Signs};
+use crate::memo;
 use baton_conversation::quoted_text as quotation;
 use baton_words::WordList;
 
@@ -57,8 +60,48 @@ pub(super) fn asks(text: &str) -> bool {
     sentences(text).iter().any(|sentence| Signs::read(sentence.text).asks())
 }
 
+/// Longest text whose sentences are kept, in bytes: nearly every message.
+const KEPT_BYTES: usize = 8 * 1024;
+
+/// Where a sentence stands in its text.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    text: (u32, u32),
+    head: (u32, u32),
+    point: bool,
+    quoted: bool,
+}
+
+impl Place {
+    fn new(text: &str, sentence: &Sentence<'_>) -> Self {
+        let place = |part: &str| match part.is_empty() {
+            true => (0, 0),
+            false => {
+                let at = part.as_ptr().addr() - text.as_ptr().addr();
+                (at as u32, (at + part.len()) as u32)
+            }
+        };
+        let Sentence { text: said, head, point, quoted } = *sentence;
+        Self { text: place(said), head: place(head), point, quoted }
+    }
+
+    fn sentence(self, text: &str) -> Sentence<'_> {
+        let part = |(from, to): (u32, u32)| &text[from as usize..to as usize];
+        Sentence { text: part(self.text), head: part(self.head), point: self.point, quoted: self.quoted }
+    }
+}
+
 /// Returns all sentences in order. Linear in the length of `text`.
 pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
+    if text.len() > KEPT_BYTES {
+        return split_text(text);
+    }
+    let places: Rc<[Place]> =
+        memo::remembered(text, |text| split_text(text).iter().map(|sentence| Place::new(text, sentence)).collect());
+    places.iter().map(|place| place.sentence(text)).collect()
+}
+
+fn split_text(text: &str) -> Vec<Sentence<'_>> {
     let mut found = Vec::new();
     let mut block: Option<Block<'_>> = None;
     let mut heads = Heads::default();
@@ -290,6 +333,19 @@ mod tests {
     fn check(text: &str, expected: &[&str]) {
         let found: Vec<_> = sentences(text).iter().map(|s| s.text).collect();
         assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn sentences_are_the_same_however_often_they_are_asked_for() {
+        let text = "## Jib\n\nIt turns. It lifts:\n- one\n- two\n\n> Said he. \"Quite so.\"\n".to_owned();
+        let again = text.clone();
+        let _memo = crate::memo::Memo::new(4);
+        for text in [&text, &again, &text, &format!("{text}And more."), &again] {
+            let found = sentences(text);
+            assert_eq!(found, split_text(text));
+            let within = text.as_bytes().as_ptr_range();
+            assert!(found.iter().all(|one| within.contains(&one.text.as_ptr())), "slices of the text that was given");
+        }
     }
 
     #[test]

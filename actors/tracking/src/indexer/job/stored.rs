@@ -34,7 +34,11 @@ pub(super) fn finish_without_transcript(
 }
 
 fn unchanged(request: &JobRequest, prior: &EpisodeRef) -> Prepared {
-    Prepared { complete: complete(request, prior, prior.hash, None), written: None }
+    prepared(request, complete(request, prior, prior.hash, None), None)
+}
+
+fn prepared(request: &JobRequest, complete: Complete, written: Option<Written>) -> Prepared {
+    Prepared { session: request.session.clone(), complete, written }
 }
 
 fn complete(request: &JobRequest, prior: &EpisodeRef, hash: ContentHash, stored: Option<Stored>) -> Complete {
@@ -57,7 +61,7 @@ fn anew(request: &JobRequest, prior: &EpisodeRef, chunks: &ChunkStore) -> Result
     if written.manifest == prior.manifest {
         return Ok(unchanged(request, prior));
     }
-    Ok(Prepared { complete: complete(request, prior, hash, Some(stored)), written: Some(written) })
+    Ok(prepared(request, complete(request, prior, hash, Some(stored)), Some(written)))
 }
 
 /// A stored conversation redacted again, written but not durable yet.
@@ -94,13 +98,13 @@ pub(in crate::indexer) fn redact_stored(
 ) -> Result<Redacted, Failed> {
     let not_stored = |error: chunks::Error| Failed::NotStored(error.to_string());
     let manifest = chunks.manifest(session, manifest).map_err(|error| Failed::reading(&error))?;
-    let mut builder = ConversationBuilder::new(chunks, session, None);
+    let mut builder = ConversationBuilder::new(chunks, session);
     let mut subjects = Subjects::default();
     for chunk in &manifest.chunks {
         let lines = chunks.chunk(session, chunk).map_err(|error| Failed::reading(&error))?;
         redacted(&lines, &mut subjects, |item| builder.item(item)).map_err(Failed::Lasting)?;
     }
-    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.count);
+    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.tally.count);
     let written = builder.written(manifest.header).map_err(not_stored)?;
     let stored = Stored { episode: episode_uuid(session, &hash), manifest: written.manifest, items };
     Ok(Redacted { hash, stored, written })

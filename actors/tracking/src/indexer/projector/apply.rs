@@ -34,16 +34,23 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 self.remove(&session)
             }
             Change::BegunAnew(session) => {
-                self.put.remove(&session);
+                self.begin_anew_with(&session);
                 Ok(())
             }
             Change::Put { session, row, anew } => {
                 if anew {
-                    self.put.remove(&session);
+                    self.begin_anew_with(&session);
                 }
                 row.state.episode.as_ref().map_or(Ok(()), |current| self.put_shown(&session, &row, current))
             }
         }
+    }
+
+    /// Replaces all of a session with its next conversation.
+    fn begin_anew_with(&mut self, session: &SessionId) {
+        self.put.remove(session);
+        self.recent.remove(session);
+        self.large.set_open(session, false);
     }
 
     pub(super) fn put(
@@ -108,12 +115,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             parent: state.parent(),
             links: &outline.links,
             titles: &titles,
-            units: &Turns {
-                conversation: &conversation,
-                withdrawn: &outline.withdrawn,
-                count: outline.units,
-                interrupt,
-            },
+            units: &Turns { conversation: &conversation, outline: &outline, interrupt },
             changed_from: outline.changed_from,
             graph: &graph,
             outcomes: &outcomes,
@@ -130,6 +132,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         let put = Put { generation: current.generation, filter_version: current.filter_version, items: outline.count };
         self.put.insert(session.clone(), put);
+        self.remember(session, current, conversation, outline);
         Ok(())
     }
 
@@ -156,7 +159,9 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             let opened = Conversation::open(chunks, session, current).map_err(outline::unreadable);
             opened.and_then(|conversation| read(conversation, interrupt))
         };
-        let opened = match self.fresh.take(&current.manifest) {
+        // What is appended to a large one is left for its event.
+        let fresh = if self.large.is_open(session) { None } else { self.fresh.take(&current.manifest) };
+        let opened = match self.recent.items(session, &current.manifest, fresh) {
             Some(items) => read(Conversation::Held(items), interrupt),
             None => open(interrupt),
         };
@@ -188,6 +193,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
 
     pub(super) fn remove(&mut self, session: &SessionId) -> Result<(), Error> {
         self.put.remove(session);
+        self.recent.remove(session);
         self.large.forget(session);
         self.store.remove(session)?;
         self.dirty();

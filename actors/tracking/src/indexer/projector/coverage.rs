@@ -18,6 +18,8 @@ pub(super) struct Coverage {
 pub struct Covered {
     /// For everything.
     pub whole: Position,
+    /// For all turns.
+    pub turns: Position,
     /// Except for large conversations that are put off.
     pub but_large: Position,
 }
@@ -27,6 +29,8 @@ pub struct Covered {
 pub enum Want {
     /// Everything.
     Whole,
+    /// All turns: of large conversations the rest may be put off.
+    Turns,
     /// Everything but large conversations that are put off.
     ButLarge,
 }
@@ -34,13 +38,15 @@ pub enum Want {
 impl Covered {
     /// Limits the positions to `position`.
     pub fn up_to(self, position: Position) -> Self {
-        Self { whole: self.whole.min(position), but_large: self.but_large.min(position) }
+        let [whole, turns, but_large] = [self.whole, self.turns, self.but_large].map(|reached| reached.min(position));
+        Self { whole, turns, but_large }
     }
 
     /// The position for what is wanted.
-    pub(super) fn of(self, want: Want) -> Position {
+    pub fn of(self, want: Want) -> Position {
         match want {
             Want::Whole => self.whole,
+            Want::Turns => self.turns,
             Want::ButLarge => self.but_large,
         }
     }

@@ -74,9 +74,10 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.applied = committed;
         self.dirty_since = None;
         self.put.clear();
+        self.recent.clear();
         self.superseded.clear();
         self.large.clear();
-        self.coverage.set_covered(Covered { whole: committed, but_large: committed });
+        self.coverage.set_covered(Covered { whole: committed, turns: committed, but_large: committed });
         self.trouble.failed(&problem);
         self.failures.last = Some((Instant::now(), tries));
     }

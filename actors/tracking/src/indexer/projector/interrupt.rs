@@ -95,7 +95,10 @@ impl<'a> OtherWork<'a> {
                 match Change::of(record, &table) {
                     Change::Nothing | Change::BegunAnew(_) => {}
                     Change::Put { session, row, .. } => match &row.state.episode {
-                        Some(current) if is_large(current) && !table.is_deleted(&row) => {
+                        // What can be added to a large one at once does not wait.
+                        Some(current)
+                            if is_large(current) && !table.is_deleted(&row) && !self.large.is_open(&session) =>
+                        {
                             self.large.owe(&session, record.position);
                         }
                         _ => return Ok(true),

@@ -43,7 +43,10 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
 
     /// How far the log has been applied, committed or not.
     pub(super) fn taken_in(&self) -> Covered {
-        let before_large = self.large.first().map_or(self.applied, |event| Position(event.0.saturating_sub(1)));
-        Covered { whole: before_large.min(self.applied), but_large: self.applied }
+        let before = |event: Option<Position>| {
+            event.map_or(self.applied, |event| Position(event.0.saturating_sub(1)).min(self.applied))
+        };
+        let (whole, turns) = (before(self.large.first()), before(self.large.first_without_turns()));
+        Covered { whole, turns, but_large: self.applied }
     }
 }

@@ -57,16 +57,25 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
     }
 
-    /// Puts in the session's current episode, or puts it off if it is large. Removes the session if it is deleted or
+    /// Puts in the session's current episode: of a long one what was appended, and the rest is put off, as all of a large
+    /// one is. Removes the session if it is deleted or
     /// cleared.
     pub(super) fn put_shown(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef) -> Result<(), Error> {
-        let is_deleted = self.options.table.now().is_deleted(row);
+        let (is_deleted, event) = (self.options.table.now().is_deleted(row), self.applied.next());
         match is_deleted {
-            false if is_large(current) => {
-                self.large.owe(session, self.applied.next());
+            false if self.append(session, row, current)? => {
+                self.large.owe_rest(session, event);
                 Ok(())
             }
-            false => self.put(session, row, current, Interrupt::never()),
+            false if is_large(current) => {
+                self.large.owe(session, event);
+                Ok(())
+            }
+            false => {
+                self.put(session, row, current, Interrupt::never())?;
+                self.large.settled(session);
+                Ok(())
+            }
             true if self.store.holds(session)? => self.remove(session),
             true => Ok(()),
         }

@@ -40,8 +40,14 @@ pub(super) struct Outline {
     pub(super) titles: Titles,
     /// Prompts that were withdrawn.
     pub(super) withdrawn: Withdrawn,
+    /// The same, with what decides whether a later item withdraws or delivers one.
+    pub(super) noted: Withdrawn,
     /// Usage of models over its course.
     pub(super) usage: Course,
+    /// What makes units of items that follow.
+    pub(super) stream: Stream,
+    /// The search units, if the conversation is held in memory.
+    made: Option<Vec<Unit>>,
     /// As much as a digest holds, unless the conversation is held in memory.
     abridged: Option<(Vec<Item>, u64)>,
 }
@@ -55,10 +61,11 @@ impl Outline {
     ) -> Result<Self, baton_memory::Error> {
         // Withdrawn prompts are rare; go through it again only if there are any.
         let (outline, withdrawn) = Self::without(Withdrawn::default(), conversation, known, interrupt)?;
-        match withdrawn.is_empty() {
-            true => Ok(outline),
-            false => Ok(Self::without(withdrawn, conversation, known, interrupt)?.0),
-        }
+        let outline = match withdrawn.is_empty() {
+            true => outline,
+            false => Self::without(withdrawn.clone(), conversation, known, interrupt)?.0,
+        };
+        Ok(Self { noted: withdrawn, ..outline })
     }
 
     /// Goes through it, given the withdrawn prompts. Also returns those that it finds.
@@ -72,17 +79,22 @@ impl Outline {
         let (mut stream, mut found) = (Stream::without(withdrawn), Withdrawn::default());
         let mut requests = Requests::default();
         match conversation {
-            Conversation::Held(items) => items.iter().for_each(|item| {
-                found.note(item);
-                outline.take(item, &mut stream, &mut requests, known);
-            }),
+            Conversation::Held(items) => {
+                let mut made = Vec::with_capacity(items.len());
+                for item in items.iter() {
+                    found.note(item);
+                    outline.take(item, &mut stream, &mut requests, known, |unit| made.push(unit));
+                }
+                made.extend(stream.pending().cloned());
+                outline.made = Some(made);
+            }
             Conversation::Stored(stored) => {
                 let mut abridged = Abridged::default();
                 for item in stored.items() {
                     interrupt.check()?;
                     let item = item.map_err(unreadable)?;
                     found.note(&item);
-                    outline.take(&item, &mut stream, &mut requests, known);
+                    outline.take(&item, &mut stream, &mut requests, known, drop);
                     abridged.push(item);
                 }
                 let left_out = abridged.left_out();
@@ -94,6 +106,7 @@ impl Outline {
         }
         outline.usage = requests.course();
         (outline.units, outline.changed_from) = (stream.count(), stream.changed_from());
+        outline.stream = stream;
         Ok((outline, found))
     }
 
@@ -140,14 +153,24 @@ impl Outline {
         }
     }
 
-    fn take(&mut self, item: &Item, stream: &mut Stream, requests: &mut Requests, known: Option<usize>) {
+    fn take(
+        &mut self,
+        item: &Item,
+        stream: &mut Stream,
+        requests: &mut Requests,
+        known: Option<usize>,
+        mut made: impl FnMut(Unit),
+    ) {
         if known == Some(self.count) {
             stream.mark();
         }
         self.count += 1;
         self.titles.note(item);
         requests.note_any(item, item.at.or(self.ended_at));
-        let Ok(()) = stream.push(item, &mut |_| Ok::<_, Infallible>(()));
+        let Ok(()) = stream.push(item, &mut |unit| {
+            made(unit);
+            Ok::<_, Infallible>(())
+        });
         match &item.body {
             Body::Meta(Meta::Link { link, session }) if self.links.len() < MAX_LINKS => {
                 let session = SessionId::new(session).map(|session| (*link, session));
@@ -174,22 +197,24 @@ pub(super) fn graph(
     }
 }
 
-/// The search units of a conversation, made on demand.
+/// The search units of a conversation. Those of one that is not held in memory are made on demand.
 #[derive(Debug)]
 pub(super) struct Turns<'a> {
     pub(super) conversation: &'a Conversation,
-    pub(super) withdrawn: &'a Withdrawn,
-    pub(super) count: usize,
+    pub(super) outline: &'a Outline,
     pub(super) interrupt: Interrupt<'a>,
 }
 
 impl Units for Turns<'_> {
     fn count(&self) -> usize {
-        self.count
+        self.outline.units
     }
 
-    fn each(&self, take: &mut dyn FnMut(Unit) -> Result<(), baton_memory::Error>) -> Result<(), baton_memory::Error> {
-        let (mut stream, mut take) = (Stream::without(self.withdrawn.clone()), take);
+    fn each(&self, take: &mut dyn FnMut(&Unit) -> Result<(), baton_memory::Error>) -> Result<(), baton_memory::Error> {
+        if let Some(made) = &self.outline.made {
+            return made.iter().try_for_each(take);
+        }
+        let (mut stream, mut take) = (Stream::without(self.outline.withdrawn.clone()), |unit: Unit| take(&unit));
         self.conversation
             .each(|item| self.interrupt.check().and_then(|()| stream.push(item, &mut take)).map_err(Stopped))
             .map_err(|Stopped(error)| error)?;

@@ -1,5 +1,6 @@
 //! The memory's thread, on a log that returns few events at a time.
 
+mod append;
 mod large;
 
 use std::sync::Arc;

@@ -14,22 +14,24 @@ use super::super::change::Change;
 use super::super::interrupt::OtherWork;
 use super::super::{Coverage, Covered};
 use super::*;
+use crate::indexer::fresh::FreshConversations;
 use crate::indexer::large::LargeConversations;
 use baton_base::limits;
 use baton_memory::Query;
-use baton_store::chunks::Header;
+use baton_store::chunks::{Header, ManifestId};
 
 /// A log with its chunks, and a memory that follows it.
-struct Home {
-    temp: tempfile::TempDir,
-    options: Options,
-    large: Arc<LargeConversations>,
+pub(super) struct Home {
+    pub(super) temp: tempfile::TempDir,
+    pub(super) options: Options,
+    pub(super) large: Arc<LargeConversations>,
+    pub(super) fresh: Arc<FreshConversations>,
     /// The sessions whose entries were committed, in order.
     put: Arc<Mutex<Vec<SessionId>>>,
 }
 
 impl Home {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
         let (fold, table) = TableFold::new();
         let options = Options {
@@ -43,14 +45,14 @@ impl Home {
             throttle: Throttle::new(1),
             is_backfill: Arc::new(|| false),
         };
-        Self { temp, options, large: Arc::default(), put: Arc::default() }
+        Self { temp, options, large: Arc::default(), fresh: Arc::default(), put: Arc::default() }
     }
 
-    fn memory(&self) -> Port {
+    pub(super) fn memory(&self) -> Port {
         let handle = Handle::new(self.options.chunks.clone(), self.options.table.clone());
         let (put, restorer) = (self.put.clone(), handle.restorer());
         let collect = move |session| put.lock().unwrap().push(session);
-        let (fresh, left_out) = (Arc::default(), Arc::default());
+        let (fresh, left_out) = (self.fresh.clone(), Arc::default());
         Projector::start(self.options.clone(), fresh, self.large.clone(), left_out, restorer, collect, || {}).unwrap()
     }
 
@@ -63,22 +65,33 @@ impl Home {
         item::encode(&said, &mut line).unwrap();
         line.pop();
         let manifest = self.options.chunks.append(&session, None, &[line], Header::default()).unwrap();
+        self.indexed(&session, manifest, ContentHash::digest(&[said]), items).await
+    }
+
+    /// Records that a stored conversation is the session's, and returns the position of that event.
+    pub(super) async fn indexed(
+        &self,
+        session: &SessionId,
+        manifest: ManifestId,
+        hash: ContentHash,
+        items: u64,
+    ) -> Position {
         let (effect, at) = (EffectId { generation: 1, start: 1 }, Timestamp(1_000));
-        let (uuid, tier, hash) = (Uuid::from_u128(1), Tier::Extractive, ContentHash::digest(&[said]));
+        let (uuid, tier) = (Uuid::from_u128(1), Tier::Extractive);
         let episode = EpisodeRef { uuid, tier, hash, filter_version: 1, generation: 1, to: 10, manifest, items, at };
-        let path = format!("/t/{id}.jsonl");
+        let path = format!("/t/{session}.jsonl");
         let identity = FileIdentity { device: 1, inode: 2 };
         let discovered = Event::Discovered { agent: Agent::ClaudeCode, path, identity, kind: Kind::Main, at };
         let started = Event::IndexingStarted { effect, reason: CloseReason::Explicit, to: 10 };
         let indexed = Event::Indexed { effect, episode };
-        let known = self.options.table.now().get(&session).map_or(SequenceNumber(0), |row| row.version);
+        let known = self.options.table.now().get(session).map_or(SequenceNumber(0), |row| row.version);
         let discovered = (known == SequenceNumber(0)).then_some(discovered);
         let records = discovered.into_iter().chain([started, indexed]).map(|event| {
             let encoded = schema::session::encode(&event);
             let metadata = Metadata::default();
             NewRecord { kind: encoded.kind.to_owned(), v: encoded.v, at, metadata, data: encoded.data }
         });
-        let stream = StreamId::session(&session);
+        let stream = StreamId::session(session);
         self.options.journal.append(stream, known, records.collect()).await.unwrap().last
     }
 
@@ -87,18 +100,18 @@ impl Home {
     }
 }
 
-async fn covers(port: &Port, at_least: Position, want: Want) -> Position {
+pub(super) async fn covers(port: &Port, at_least: Position, want: Want) -> Position {
     let (reply, covered) = oneshot::channel();
     port.nudge();
     port.ensure(at_least, want, reply);
     tokio::time::timeout(DEADLINE, covered).await.unwrap().unwrap()
 }
 
-fn finds(port: &Port, word: &str) -> usize {
+pub(super) fn finds(port: &Port, word: &str) -> usize {
     port.searcher().unwrap().search(&Query::new(word)).unwrap().len()
 }
 
-const LARGE: u64 = limits::LARGE_ITEMS + 1;
+pub(super) const LARGE: u64 = limits::LARGE_ITEMS + 1;
 
 #[tokio::test]
 async fn what_is_large_comes_after_everything_else() {
@@ -128,7 +141,7 @@ async fn what_is_put_off_when_a_daemon_ends_is_taken_in_by_the_next() {
     assert_eq!(covers(&port, last, Want::ButLarge).await, last);
     assert_eq!((finds(&port, "herons"), finds(&port, "numbats")), (1, 0));
     let whole = Position(grown.0 - 1);
-    assert_eq!(port.covered(), Covered { whole, but_large: last });
+    assert_eq!(port.covered(), Covered { whole, turns: whole, but_large: last });
     assert_eq!(home.large.let_alone(std::time::Instant::now()).len(), 1);
     port.close().await;
     let next = home.memory();
