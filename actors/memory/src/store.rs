@@ -25,13 +25,14 @@ use std::{fs, io};
 use baton_conversation::record::SessionId;
 use tantivy::index::{Index, IndexSettings, SegmentComponent};
 use tantivy::indexer::{IndexWriter, IndexWriterOptions, UserOperation};
+use tantivy::store::{Compressor, ZstdCompressor};
 use tantivy::{FutureResult, IndexReader, ReloadPolicy, SegmentMeta, TantivyDocument, Term};
 
 pub use self::checkpoint::Checkpoint;
 use self::directory::UnsyncedDirectory;
 use self::merging::InUse;
 use super::document::{self, Drafter};
-use super::limits::{CHECKED_BYTES, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES};
+use super::limits::{CHECKED_BYTES, STORE_BLOCK_BYTES, STORE_CACHE_BLOCKS, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES};
 use super::queue::{Queue, Queued};
 use super::schema::{self, Fields};
 use super::searcher::Published;
@@ -122,7 +123,12 @@ impl Store {
     fn create(dir: &Path) -> Result<Self, Error> {
         delete_contents(dir)?;
         let (schema, _) = schema::build();
-        let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+        let settings = IndexSettings {
+            docstore_compression: Compressor::Zstd(ZstdCompressor::default()),
+            docstore_blocksize: STORE_BLOCK_BYTES,
+            docstore_compress_dedicated_thread: false,
+            ..IndexSettings::default()
+        };
         durability::mark_opened(dir)?;
         let index = Index::create(UnsyncedDirectory::open(dir)?, schema, settings)?;
         Self::from_index(dir, index, None)
@@ -159,7 +165,8 @@ impl Store {
         schema::register(&index);
         let fields = schema::build().1;
         let stamp = index.load_metas()?.opstamp;
-        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual);
+        let reader = reader.doc_store_cache_num_blocks(STORE_CACHE_BLOCKS).try_into()?;
         let snapshot = Snapshot::open(reader.searcher(), fields, None)?;
         Ok(Self {
             dir: dir.to_owned(),
