@@ -3,13 +3,16 @@
 
 mod collect;
 
+use std::ops::Bound;
+
 use baton_conversation::item::Role;
 use baton_conversation::record::Timestamp;
 use baton_conversation::turns;
 use baton_conversation::turns::Unit;
 use baton_graph::Label;
 use baton_redaction::redact;
-use sha2::{Digest, Sha256};
+use tantivy::query::{BooleanQuery, Query, RangeQuery, TermQuery};
+use tantivy::schema::IndexRecordOption;
 use tantivy::{TantivyDocument, Term};
 
 use self::collect::{FileNames, Tokens, TurnText};
@@ -39,14 +42,12 @@ pub(super) struct Drafter {
     since: Option<Timestamp>,
 }
 
-/// The term that deletes a unit's turn.
-pub(super) fn unit_term(fields: &Fields, session: &str, ordinal: usize) -> Term {
-    Term::from_field_u64(fields.unit, unit_key(session).wrapping_add(ordinal as u64))
-}
-
-fn unit_key(session: &str) -> u64 {
-    let digest = Sha256::digest(session.as_bytes());
-    digest.iter().take(8).fold(0, |key, byte| key << 8 | u64::from(*byte))
+/// Finds the documents of a session with an ordinal of at least `from`: its later turns, and its own document.
+pub(super) fn later_than(fields: &Fields, session: &str, from: usize) -> Box<dyn Query> {
+    let of_session = TermQuery::new(Term::from_field_text(fields.session, session), IndexRecordOption::Basic);
+    let first = Term::from_field_u64(fields.ordinal, from as u64);
+    let is_later = RangeQuery::new(Bound::Included(first), Bound::Unbounded);
+    Box::new(BooleanQuery::intersection(vec![Box::new(of_session), Box::new(is_later)]))
 }
 
 /// The value of the `place` field: group and project, redacted, since a directory may be named like a secret.
@@ -118,7 +119,6 @@ impl Drafter {
         document.add_text(fields.place, place);
         document.add_u64(fields.generation, u64::from(entry.generation));
         document.add_u64(fields.ordinal, ordinal as u64);
-        document.add_u64(fields.unit, unit_key(session).wrapping_add(ordinal as u64));
         document.add_text(fields.body, &*body);
         document.add_u64(fields.length, tokens);
         if unit.role == Role::Tool {
@@ -140,6 +140,7 @@ impl Drafter {
         document.add_text(fields.role, unit.role.as_str());
         if let Some(record) = unit.record {
             document.add_u64(fields.record, record.0);
+            document.add_u64(fields.record_bucket, schema::record_bucket(record.0));
         }
         if let Some(passage) = vectors::passage(&unit.text) {
             document.add_u64(fields.content, vectors::key(passage));

@@ -231,11 +231,8 @@ impl Store {
         let fields = self.fields;
         let writer = self.writer()?;
         match &old {
-            Some(old) if from > 0 => {
-                for ordinal in from..old.units {
-                    writer.delete_term(document::unit_term(&fields, session, ordinal));
-                }
-                writer.delete_term(Term::from_field_text(fields.episode_of, session));
+            Some(_) if from > 0 => {
+                writer.delete_query(document::later_than(&fields, session, from))?;
                 writer.delete_term(Term::from_field_text(fields.graph_of, session));
             }
             Some(_) => {
