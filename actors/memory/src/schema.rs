@@ -205,7 +205,7 @@ pub(super) fn build() -> (Schema, Fields) {
         episode: schema.add_text_field("episode", packed(Packed::Tokens, frequencies)),
         commits: schema.add_text_field("commits", packed(Packed::Tokens, frequencies)),
         changed: schema.add_text_field("changed", packed(Packed::Tokens, frequencies)),
-        grams: schema.add_text_field("grams", packed(Packed::Grams, frequencies)),
+        grams: schema.add_text_field("grams", packed(Packed::Grams, IndexRecordOption::Basic)),
         title: schema.add_text_field("title", STORED),
         uuid: schema.add_text_field("uuid", STORED),
         agent: schema.add_text_field("agent", STORED),
