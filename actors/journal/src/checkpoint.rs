@@ -6,7 +6,8 @@
 //! position of the log ([`Ledger::is_whole`]). Rows of a view that skipped records are not used, because a newer program
 //! may be able to read them; then everything is folded from the segments.
 //!
-//! The view's row is its form u32, then nothing, or the length of the row u32 and the row, zstd with its checksum.
+//! The view's row is its form u32, then nothing, or the length of the row u32 and the row, zstd with its checksum and the
+//! dictionary of the form.
 //!
 //! # Decisions
 //!
@@ -58,8 +59,7 @@ pub(super) fn save(index: &Index, unflushed: &Unflushed, view: Option<&View<'_>>
         None => unflushed.streams().collect(),
     };
     changed.sort_unstable();
-    let mut packer = zstd::bulk::Compressor::new(LEVEL)?;
-    packer.include_checksum(true)?;
+    let mut packer = packer(view.map_or("", |view| view.rows.dictionary()))?;
     let (mut replaced, mut kept) = (0, view.is_some());
     for stream in changed {
         let name = stream.as_str().as_bytes();
@@ -140,7 +140,8 @@ pub(super) fn load(index: &Index, rows: &mut dyn Rows, ledger: &mut Ledger) -> R
         let reason = format!("its rows have form {form}, but this program's have form {}", rows.form());
         return Err(Unusable::OtherForm(Some(reason)));
     }
-    let mut unpacker = zstd::bulk::Decompressor::new().map_err(|error| broken(error.into()))?;
+    let unpacker = zstd::bulk::Decompressor::with_dictionary(rows.dictionary().as_bytes());
+    let mut unpacker = unpacker.map_err(|error| broken(error.into()))?;
     index
         .for_each_row(None, |name, Row { head, view, .. }| {
             let name = std::str::from_utf8(name).map_err(|_| Error::Malformed("the name of a stream"))?;
@@ -156,6 +157,13 @@ pub(super) fn load(index: &Index, rows: &mut dyn Rows, ledger: &mut Ledger) -> R
     rows.restored(tail.position, skipped);
     ledger.restored(tail);
     Ok(tail)
+}
+
+/// Compresses rows against a dictionary.
+fn packer(dictionary: &str) -> io::Result<zstd::bulk::Compressor<'static>> {
+    let mut packer = zstd::bulk::Compressor::with_dictionary(LEVEL, dictionary.as_bytes())?;
+    packer.include_checksum(true)?;
+    Ok(packer)
 }
 
 fn pack(packer: &mut zstd::bulk::Compressor<'_>, form: u32, row: Option<&str>) -> io::Result<Vec<u8>> {
@@ -192,10 +200,11 @@ fn unpack(unpacker: &mut zstd::bulk::Decompressor<'_>, value: &[u8], form: u32) 
 mod tests {
     use super::*;
 
+    const DICTIONARY: &str = "{\"version\":8,\"phase\":\"indexed\"}";
+
     fn tools() -> (zstd::bulk::Compressor<'static>, zstd::bulk::Decompressor<'static>) {
-        let mut packer = zstd::bulk::Compressor::new(LEVEL).unwrap();
-        packer.include_checksum(true).unwrap();
-        (packer, zstd::bulk::Decompressor::new().unwrap())
+        let unpacker = zstd::bulk::Decompressor::with_dictionary(DICTIONARY.as_bytes());
+        (packer(DICTIONARY).unwrap(), unpacker.unwrap())
     }
 
     #[test]
@@ -210,6 +219,9 @@ mod tests {
             }
         }
         assert!(pack(&mut packer, 7, Some(&"x".repeat(ROW_MAX_BYTES + 1))).is_err());
+        let like = "{\"version\":9,\"phase\":\"indexed\"}";
+        let alone = pack(&mut super::packer("").unwrap(), 7, Some(like)).unwrap();
+        assert!(pack(&mut packer, 7, Some(like)).unwrap().len() < alone.len(), "what is like the dictionary is short");
     }
 
     #[test]

@@ -176,6 +176,8 @@ pub trait Fold: Send {
 pub trait Rows {
     /// Version of the rows' format. A checkpoint of another version is ignored, and the whole log is folded again.
     fn form(&self) -> u32;
+    /// A text like a row, against which rows are compressed; it must not change while the form stays.
+    fn dictionary(&self) -> &'static str;
     /// The row to keep for a stream; `None` if the view has none.
     fn row(&self, stream: &StreamId) -> Option<String>;
     /// Number of records that could not be decoded.

@@ -17,7 +17,7 @@ const GROUP_RECORDS: usize = 4096;
 /// Bytes after which a group is written.
 const GROUP_BYTES: usize = 4 * 1024 * 1024;
 /// Size of a full segment, as a journal writes it.
-const SEGMENT_BYTES: u64 = 16 * 1024 * 1024;
+const SEGMENT_BYTES: u64 = 1024 * 1024;
 
 /// A log being written, in a folder that nobody else uses.
 pub struct Refill {

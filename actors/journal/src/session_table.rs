@@ -97,6 +97,10 @@ impl Rows for TableFold {
         checkpoint_row::FORM
     }
 
+    fn dictionary(&self) -> &'static str {
+        checkpoint_row::DICTIONARY
+    }
+
     fn row(&self, stream: &StreamId) -> Option<String> {
         if let Some(id) = stream.session_id() {
             return self.table.get(&id).map(|row| checkpoint_row::session(row));

@@ -3,13 +3,16 @@
 
 mod collect;
 
+use std::ops::RangeBounds;
+
 use baton_conversation::item::Role;
 use baton_conversation::record::Timestamp;
 use baton_conversation::turns;
 use baton_conversation::turns::Unit;
 use baton_graph::Label;
 use baton_redaction::redact;
-use sha2::{Digest, Sha256};
+use tantivy::query::{BooleanQuery, Query, RangeQuery, TermQuery};
+use tantivy::schema::IndexRecordOption;
 use tantivy::{TantivyDocument, Term};
 
 use self::collect::{FileNames, Tokens, TurnText};
@@ -39,14 +42,12 @@ pub(super) struct Drafter {
     since: Option<Timestamp>,
 }
 
-/// The term that deletes a unit's turn.
-pub(super) fn unit_term(fields: &Fields, session: &str, ordinal: usize) -> Term {
-    Term::from_field_u64(fields.unit, unit_key(session).wrapping_add(ordinal as u64))
-}
-
-fn unit_key(session: &str) -> u64 {
-    let digest = Sha256::digest(session.as_bytes());
-    digest.iter().take(8).fold(0, |key, byte| key << 8 | u64::from(*byte))
+/// Finds the documents of a session with these ordinals: turns, and its own document, whose ordinal comes after them.
+pub(super) fn with_ordinals(fields: &Fields, session: &str, ordinals: impl RangeBounds<usize>) -> Box<dyn Query> {
+    let of_session = TermQuery::new(Term::from_field_text(fields.session, session), IndexRecordOption::Basic);
+    let term = |ordinal: &usize| Term::from_field_u64(fields.ordinal, *ordinal as u64);
+    let is_one = RangeQuery::new(ordinals.start_bound().map(term), ordinals.end_bound().map(term));
+    Box::new(BooleanQuery::intersection(vec![Box::new(of_session), Box::new(is_one)]))
 }
 
 /// The value of the `place` field: group and project, redacted, since a directory may be named like a secret.
@@ -123,7 +124,6 @@ impl Drafter {
         document.add_text(fields.place, place);
         document.add_u64(fields.generation, u64::from(origin.generation));
         document.add_u64(fields.ordinal, ordinal as u64);
-        document.add_u64(fields.unit, unit_key(session).wrapping_add(ordinal as u64));
         document.add_text(fields.body, &*body);
         document.add_u64(fields.length, tokens);
         if unit.role == Role::Tool {
@@ -145,6 +145,7 @@ impl Drafter {
         document.add_text(fields.role, unit.role.as_str());
         if let Some(record) = unit.record {
             document.add_u64(fields.record, record.0);
+            document.add_u64(fields.record_bucket, schema::record_bucket(record.0));
         }
         if let Some(passage) = vectors::passage(&unit.text) {
             document.add_u64(fields.content, vectors::key(passage));

@@ -75,7 +75,8 @@ fn segment_lines(snapshot: &Snapshot, number: usize, take: &mut dyn FnMut(Key, S
         let session = segment.id_of(doc).unwrap_or_default().to_owned();
         let is_turn = stored.get_first(snapshot.fields.role).is_some();
         let ordinal = segment.ordinal.first(doc).unwrap_or(0);
-        let length = segment.length_of(doc);
+        let (length, at) = (segment.length_of(doc), snapshot.time_at(address));
+        let record = segment.record.as_ref().and_then(|column| column.first(doc));
         let head = snapshot.head_at(address);
         let titles = segment.titles.describe(doc);
         let digest = digests.get(&doc).copied().unwrap_or(0);
@@ -89,7 +90,7 @@ fn segment_lines(snapshot: &Snapshot, number: usize, take: &mut dyn FnMut(Key, S
         };
         let graph = graph.map(|(_, shown)| shown).unwrap_or_default();
         let line = format!(
-            "{session:?} kind={} {head:?} length={length:?} titles={titles}{graph} terms={digest:016x} {fields:?}",
+            "{session:?} kind={} {head:?} length={length:?} at={at:?} record={record:?} titles={titles}{graph} terms={digest:016x} {fields:?}",
             kind.1
         );
         take((session, kind, ordinal), line);

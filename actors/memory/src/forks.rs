@@ -8,11 +8,11 @@ use baton_conversation::hash::Mark;
 use baton_conversation::item::{Body, Item, Link, Meta};
 use baton_conversation::record::SessionId;
 use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet, TERMINATED, Term};
+use tantivy::{DocId, DocSet, TERMINATED, Term};
 
 use super::limits::{MAX_RELATED, RELATED_SAMPLE};
-use super::schema::link_text;
-use super::snapshot::Snapshot;
+use super::schema::{link_text, record_bucket};
+use super::snapshot::{Segment, Snapshot};
 use super::{Error, MAX_LINKS, Searcher};
 
 /// A session that shares records with another.
@@ -51,7 +51,7 @@ impl Searcher {
         let mut naming = Vec::new();
         for link in Link::ALL.iter().copied() {
             let term = Term::from_field_text(snapshot.fields.link, &link_text(link, session));
-            let found = snapshot.sessions_with(&term)?;
+            let found = snapshot.sessions_with(&term, |_, _| true)?;
             naming.extend(found.into_iter().filter_map(SessionId::new).take(MAX_RELATED).map(|id| (link, id)));
         }
         Ok(naming)
@@ -153,18 +153,22 @@ impl Snapshot {
 
     /// The sessions that hold a record, without duplicates, sorted by id.
     pub(super) fn holders(&self, key: u64) -> Result<BTreeSet<&str>, Error> {
-        self.sessions_with(&Term::from_field_u64(self.fields.record, key))
+        let bucket = Term::from_field_u64(self.fields.record_bucket, record_bucket(key));
+        self.sessions_with(&bucket, |segment, doc| {
+            segment.record.as_ref().and_then(|column| column.first(doc)) == Some(key)
+        })
     }
 
-    /// The sessions of the documents that contain a term, without duplicates, sorted by id.
-    fn sessions_with(&self, term: &Term) -> Result<BTreeSet<&str>, Error> {
+    /// The sessions of the documents that contain a term and are `wanted`, without duplicates, sorted by id.
+    fn sessions_with(&self, term: &Term, wanted: impl Fn(&Segment, DocId) -> bool) -> Result<BTreeSet<&str>, Error> {
         let mut sessions = BTreeSet::new();
         for (reader, segment) in self.searcher.segment_readers().iter().zip(&self.segments) {
             let index = reader.inverted_index(term.field())?;
             let Some(mut postings) = index.read_postings(term, IndexRecordOption::Basic)? else { continue };
             while postings.doc() != TERMINATED {
-                if !reader.is_deleted(postings.doc()) {
-                    sessions.extend(segment.id_of(postings.doc()));
+                let doc = postings.doc();
+                if !reader.is_deleted(doc) && wanted(segment, doc) {
+                    sessions.extend(segment.id_of(doc));
                 }
                 postings.advance();
             }

@@ -142,6 +142,16 @@ pub(super) fn key(uuid: Uuid) -> u64 {
     uuid.as_u64_pair().0
 }
 
+/// What is stored of a uuid beside its key.
+fn rest(uuid: Uuid) -> [u8; 8] {
+    uuid.as_u64_pair().1.to_be_bytes()
+}
+
+/// The uuid with this key and this rest.
+fn with_rest(key: u64, rest: [u8; 8]) -> Uuid {
+    Uuid::from_u64_pair(key, u64::from_be_bytes(rest))
+}
+
 /// Builds the documents of an entry's mentions and assertions.
 pub(super) fn documents(
     drafter: &mut Drafter,
@@ -160,7 +170,7 @@ pub(super) fn documents(
         document.add_text(fields.text, &mention.detail);
         // Sessions may share a name, so the uuid is stored.
         if mention.label == Label::Session {
-            document.add_bytes(fields.ends, mention.uuid.as_bytes());
+            document.add_bytes(fields.ends, &rest(mention.uuid));
         }
         // A file is also found by its last path component.
         let last = mention.name.rsplit('/').next().filter(|last| last.len() < mention.name.len()).unwrap_or_default();
@@ -179,7 +189,7 @@ pub(super) fn documents(
         document.add_u64(fields.kind, kind::ASSERTION);
         document.add_u64(fields.source, key(said.source));
         document.add_u64(fields.target, key(said.target));
-        document.add_bytes(fields.ends, &[said.source.into_bytes(), said.target.into_bytes()].concat());
+        document.add_bytes(fields.ends, &[rest(said.source), rest(said.target)].concat());
         let name = said.name.as_deref().unwrap_or(said.relation.as_str());
         document.add_text(fields.title, name);
         document.add_text(fields.text, &said.fact);

@@ -5,6 +5,11 @@ use std::time::Duration;
 /// Heap of the index writer before it writes a segment. It grows as it fills, so only a backfill takes all of it; half
 /// as much makes a backfill a fifth slower, because more segments are merged again.
 pub(super) const WRITER_HEAP_BYTES: usize = 40_000_000;
+/// Bytes of stored fields that are compressed together. A hit unpacks a whole block, in some 60 µs; smaller blocks are
+/// larger in sum.
+pub(super) const STORE_BLOCK_BYTES: usize = 64 * 1024;
+/// Of these, how many unpacked ones each segment keeps.
+pub(super) const STORE_CACHE_BLOCKS: usize = 24;
 /// Documents handed to the writer at a time; bounds how much of a very long session is in memory twice.
 pub(super) const WRITE_BATCH_DOCS: usize = 256;
 /// Bytes of one session's distinct words of which 4-grams are made; later ones have none.
@@ -46,9 +51,6 @@ pub(super) const QUERY_TERMS: usize = 48;
 /// Postings that a query reads to score turns: some 20 ms. Beyond it the commonest words are left out, and the answer
 /// says so.
 pub(super) const QUERY_POSTINGS: u64 = 2_000_000;
-/// Blocks of stored texts that are kept unpacked for each segment: those that one query reads again. A block has at
-/// least 16 KB, and as many as its largest text.
-pub(super) const TEXT_BLOCKS: usize = 8;
 /// Synonyms of a query's words that are searched for.
 pub(super) const SYNONYMS: usize = 200;
 /// Turns taken before they are grouped by session: 200 to 400 give the same ranking.

@@ -3,7 +3,7 @@
 use baton_conversation::item::Link;
 use baton_conversation::record::SessionId;
 use tantivy::schema::{
-    Field, INDEXED, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions, Value,
+    Field, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions, Value,
 };
 use tantivy::{Index, TantivyDocument};
 
@@ -57,10 +57,10 @@ pub(super) struct Fields {
     pub(super) generation: Field,
     /// Turns, mentions, assertions: the ordinal, from 0. Sessions: the number of units.
     pub(super) ordinal: Field,
-    /// Turns: a key unique to the unit, by which it is deleted.
-    pub(super) unit: Field,
     /// Turns: the key of the transcript record; forks of the session contain records with the same key.
     pub(super) record: Field,
+    /// Turns with a record: the [`record_bucket`] of its key, by which the few documents are found that may have it.
+    pub(super) record_bucket: Field,
     /// Turns that say something: the key of the text, by which its vector is found.
     pub(super) content: Field,
     /// Turns: date, role, text, with positions for phrases and pairs of words.
@@ -125,8 +125,8 @@ pub(super) struct Fields {
     pub(super) created: Field,
     /// Mentions: number of occurrences in the session.
     pub(super) count: Field,
-    /// Assertions, stored: the uuids of source and target, 16 bytes each. Mentions of sessions: their own uuid. All
-    /// other uuids are computed from stored fields.
+    /// Assertions, stored: of the uuids of source and target what their keys lack, 8 bytes each. Mentions of sessions:
+    /// the same of their own uuid. All other uuids are computed from stored fields.
     pub(super) ends: Field,
     /// Assertions: the relation, as its index in `Relation::ALL`.
     pub(super) relation: Field,
@@ -172,44 +172,40 @@ pub(super) fn build() -> (Schema, Fields) {
             .set_index_option(IndexRecordOption::Basic);
         TextOptions::default().set_indexing_options(indexing)
     };
-    let named = || {
+    let frequencies = IndexRecordOption::WithFreqs;
+    // Without lengths, which take a byte of each document: those of turns are in a column of their own, exact.
+    let unnormed = |record: IndexRecordOption| {
         let indexing = TextFieldIndexing::default()
             .set_tokenizer(Packed::Tokens.name())
             .set_fieldnorms(false)
-            .set_index_option(IndexRecordOption::Basic);
+            .set_index_option(record);
         TextOptions::default().set_indexing_options(indexing)
     };
-    let frequencies = IndexRecordOption::WithFreqs;
-    // Lengths are in a column of their own, exact.
-    let positions = TextFieldIndexing::default()
-        .set_tokenizer(Packed::Tokens.name())
-        .set_fieldnorms(false)
-        .set_index_option(IndexRecordOption::WithFreqsAndPositions);
-    let positions = TextOptions::default().set_indexing_options(positions);
     let number = || NumericOptions::default().set_fast();
+    let indexed = || NumericOptions::default().set_indexed();
     let fields = Fields {
         session: schema.add_text_field(column::SESSION, raw().set_fast("raw")),
         place: schema.add_text_field(column::PLACE, TextOptions::default().set_fast("raw")),
         generation: schema.add_u64_field(column::GENERATION, number()),
         ordinal: schema.add_u64_field(column::ORDINAL, number()),
-        unit: schema.add_u64_field("unit", INDEXED),
-        record: schema.add_u64_field(column::RECORD, number().set_indexed()),
+        record: schema.add_u64_field(column::RECORD, number()),
+        record_bucket: schema.add_u64_field("record_bucket", indexed()),
         content: schema.add_u64_field(column::CONTENT, number()),
-        body: schema.add_text_field("body", positions),
+        body: schema.add_text_field("body", unnormed(IndexRecordOption::WithFreqsAndPositions)),
         length: schema.add_u64_field(column::LENGTH, number()),
-        file_names: schema.add_text_field("file_names", named()),
-        stops: schema.add_text_field("stops", packed(Packed::Tokens, frequencies)),
+        file_names: schema.add_text_field("file_names", unnormed(IndexRecordOption::Basic)),
+        stops: schema.add_text_field("stops", unnormed(IndexRecordOption::WithFreqs)),
         line: schema.add_u64_field("line", STORED),
         part: schema.add_u64_field("part", STORED),
-        at: schema.add_i64_field(column::AT, NumericOptions::default().set_fast().set_stored()),
+        at: schema.add_i64_field(column::AT, number()),
         role: schema.add_text_field("role", STORED),
         text: schema.add_text_field("text", STORED),
         episode_of: schema.add_text_field("episode_of", raw()),
-        kind: schema.add_u64_field("kind", INDEXED),
+        kind: schema.add_u64_field("kind", indexed()),
         episode: schema.add_text_field("episode", packed(Packed::Tokens, frequencies)),
         commits: schema.add_text_field("commits", packed(Packed::Tokens, frequencies)),
         changed: schema.add_text_field("changed", packed(Packed::Tokens, frequencies)),
-        grams: schema.add_text_field("grams", packed(Packed::Grams, frequencies)),
+        grams: schema.add_text_field("grams", packed(Packed::Grams, IndexRecordOption::Basic)),
         title: schema.add_text_field("title", STORED),
         uuid: schema.add_text_field("uuid", STORED),
         agent: schema.add_text_field("agent", STORED),
@@ -243,6 +239,12 @@ pub(super) fn build() -> (Schema, Fields) {
         usage: schema.add_text_field("usage", STORED),
     };
     (schema.build(), fields)
+}
+
+/// One of the 8,192 buckets of keys of records. Keys are random, so an index of them all takes 20 bytes for each key,
+/// and one of the buckets next to nothing.
+pub(super) fn record_bucket(key: u64) -> u64 {
+    key >> 51
 }
 
 /// Registers the packed tokenizers with an index, which stores only their names.

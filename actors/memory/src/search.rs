@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use baton_conversation::item::Role;
 use baton_conversation::record::{SessionId, Timestamp};
-use tantivy::schema::{Field, Value};
+use tantivy::schema::Value;
 use tantivy::{DocAddress, Score, TantivyDocument};
 use uuid::Uuid;
 
@@ -383,7 +383,7 @@ fn append_hits(
         title: text(&document, fields.title).to_owned(),
         snippet: String::new(),
         line: None,
-        at: stored_time(&document, fields.at),
+        at: snapshot.time_at(address),
         role: None,
         matched: BTreeSet::new(),
         by_model: false,
@@ -411,17 +411,13 @@ fn append_hits(
             kind: Kind::Turn,
             snippet: snippet::cut(analyzer, said, &plan.wanted, passage_chars),
             line: document.get_first(fields.line).and_then(|value| value.as_u64()),
-            at: stored_time(&document, fields.at),
+            at: snapshot.time_at(turn.address),
             role,
             matched,
             ..hit.clone()
         });
     }
     Ok(())
-}
-
-fn stored_time(document: &TantivyDocument, field: Field) -> Option<Timestamp> {
-    document.get_first(field).and_then(|value| value.as_i64()).map(Timestamp)
 }
 
 fn parse_role(name: &str) -> Option<Role> {

@@ -208,6 +208,11 @@ impl Snapshot {
 }
 
 impl Snapshot {
+    /// Time of a turn, or of a session's end, if known.
+    pub(super) fn time_at(&self, address: DocAddress) -> Option<Timestamp> {
+        self.segments.get(address.segment_ord as usize)?.at.as_ref()?.first(address.doc_id).map(Timestamp)
+    }
+
     /// First and last time of the session whose document is at `address`, as far as known.
     pub(super) fn span_at(&self, address: DocAddress) -> Option<(Timestamp, Timestamp)> {
         let segment = self.segments.get(address.segment_ord as usize)?;

@@ -26,13 +26,14 @@ use std::{fs, io};
 use baton_conversation::record::SessionId;
 use tantivy::index::{Index, IndexSettings, SegmentComponent};
 use tantivy::indexer::{IndexWriter, IndexWriterOptions, UserOperation};
+use tantivy::store::{Compressor, ZstdCompressor};
 use tantivy::{FutureResult, IndexReader, ReloadPolicy, SegmentMeta, TantivyDocument, Term};
 
 pub use self::checkpoint::Checkpoint;
 use self::directory::UnsyncedDirectory;
 use self::merging::InUse;
 use super::document::{self, Drafter};
-use super::limits::{CHECKED_BYTES, TEXT_BLOCKS, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES};
+use super::limits::{CHECKED_BYTES, STORE_BLOCK_BYTES, STORE_CACHE_BLOCKS, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES};
 use super::queue::{Queue, Queued};
 use super::schema::{self, Fields};
 use super::searcher::Published;
@@ -67,9 +68,6 @@ pub struct Store {
     queue: Queue,
     drafter: Drafter,
     published: Published,
-    /// Sessions to which units were added since they were put, with the number of their units. As many as are being
-    /// worked in.
-    added: BTreeMap<Box<str>, usize>,
     /// Sessions changed since the last commit, with their new heads; `None` if removed. Small.
     pending: BTreeMap<Box<str>, Option<Head>>,
     dirty: bool,
@@ -126,7 +124,12 @@ impl Store {
     fn create(dir: &Path) -> Result<Self, Error> {
         delete_contents(dir)?;
         let (schema, _) = schema::build();
-        let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
+        let settings = IndexSettings {
+            docstore_compression: Compressor::Zstd(ZstdCompressor::default()),
+            docstore_blocksize: STORE_BLOCK_BYTES,
+            docstore_compress_dedicated_thread: false,
+            ..IndexSettings::default()
+        };
         durability::mark_opened(dir)?;
         let index = Index::create(UnsyncedDirectory::open(dir)?, schema, settings)?;
         Self::from_index(dir, index, None)
@@ -164,7 +167,7 @@ impl Store {
         let fields = schema::build().1;
         let stamp = index.load_metas()?.opstamp;
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual);
-        let reader = reader.doc_store_cache_num_blocks(TEXT_BLOCKS).try_into()?;
+        let reader = reader.doc_store_cache_num_blocks(STORE_CACHE_BLOCKS).try_into()?;
         let snapshot = Snapshot::open(reader.searcher(), fields, None)?;
         Ok(Self {
             dir: dir.to_owned(),
@@ -177,7 +180,6 @@ impl Store {
             queue: Queue::default(),
             drafter: Drafter::default(),
             published: Arc::new(RwLock::new(Arc::new(snapshot))),
-            added: BTreeMap::new(),
             pending: BTreeMap::new(),
             dirty: false,
             committed,
@@ -228,15 +230,11 @@ impl Store {
             Head { generation: u64::from(entry.generation), units: entry.units.count(), place: Place::parse(&place) };
         let old = self.head(session)?;
         let from = kept_units(old.as_ref(), &new, entry.changed_from);
-        let added = self.added.get(session).copied().unwrap_or_default();
         let fields = self.fields;
         let writer = self.writer()?;
         match &old {
-            Some(old) if from > 0 => {
-                for ordinal in from..old.units.max(added) {
-                    writer.delete_term(document::unit_term(&fields, session, ordinal));
-                }
-                writer.delete_term(Term::from_field_text(fields.episode_of, session));
+            Some(_) if from > 0 => {
+                writer.delete_query(document::with_ordinals(&fields, session, from..))?;
                 writer.delete_term(Term::from_field_text(fields.graph_of, session));
             }
             Some(_) => {
@@ -261,7 +259,6 @@ impl Store {
         batch.extend(graph::documents(drafter, &fields, entry, &place));
         batch.extend(outcomes::document(drafter, &fields, entry, &place));
         write(writer, &self.queue, batch)?;
-        self.added.remove(session);
         self.pending.insert(session.into(), Some(new));
         Ok(())
     }
@@ -282,7 +279,6 @@ impl Store {
         }
         let term = Term::from_field_text(self.fields.session, session);
         self.writer()?.delete_term(term);
-        self.added.remove(session);
         self.pending.insert(session.into(), None);
         self.dirty = true;
         Ok(())

@@ -282,6 +282,10 @@ impl Rows for Folding<'_, '_> {
         self.fold.form()
     }
 
+    fn dictionary(&self) -> &'static str {
+        self.fold.dictionary()
+    }
+
     fn row(&self, _stream: &StreamId) -> Option<String> {
         None
     }

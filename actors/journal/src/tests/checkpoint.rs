@@ -79,6 +79,10 @@ impl Rows for Counted {
         self.state().form
     }
 
+    fn dictionary(&self) -> &'static str {
+        "17 42"
+    }
+
     fn row(&self, stream: &StreamId) -> Option<String> {
         let state = self.state();
         let room = if state.huge { " ".repeat(1024 * 1024) } else { String::new() };

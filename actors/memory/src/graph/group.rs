@@ -5,15 +5,17 @@ use std::ops::ControlFlow;
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_graph::{Claim, Label, valued_fact_uuid};
+use tantivy::columnar::Column;
 use tantivy::schema::Value;
 use tantivy::{DocAddress, TantivyDocument, Term};
 use uuid::Uuid;
 
 use super::admission::{Admission, claims, first};
+use super::with_rest;
 use crate::Error;
 use crate::limits::GROUP_EPISODES;
 use crate::schema::text;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{GraphColumns, Snapshot};
 
 /// All members of one entity or fact.
 #[derive(Default)]
@@ -120,12 +122,18 @@ fn member(snapshot: &Snapshot, session: &str, address: DocAddress) -> Result<Mem
     let fields = &snapshot.fields;
     let document: TantivyDocument = snapshot.searcher.doc(address)?;
     let ends = document.get_first(fields.ends).and_then(|value| value.as_bytes()).unwrap_or_default();
-    let end = |at: usize| ends.get(at..at + 16).and_then(|end| Uuid::from_slice(end).ok()).unwrap_or_default();
+    let columns = snapshot.segments.get(address.segment_ord as usize).and_then(|segment| segment.graph.as_ref());
+    let key = |column: fn(&GraphColumns) -> &Option<Column<u64>>| first(column(columns?), address.doc_id);
+    // A mention has one uuid of its own at most.
+    let source = key(|columns| &columns.source).or_else(|| columns?.subject.first(address.doc_id));
+    let target = key(|columns| &columns.target);
+    let (rests, _) = ends.as_chunks::<8>();
+    let end = |key: Option<u64>, at: usize| key.zip(rests.get(at)).map(|(key, rest)| with_rest(key, *rest));
     Ok(Member {
         title: text(&document, fields.title).to_owned(),
         text: text(&document, fields.text).to_owned(),
-        source: end(0),
-        target: end(16),
+        source: end(source, 0).unwrap_or_default(),
+        target: end(target, 1).unwrap_or_default(),
         value: text(&document, fields.value).to_owned(),
         episode: text(&document, fields.uuid).parse().unwrap_or_default(),
         by_model: document.get_first(fields.by_model).is_some(),

@@ -19,10 +19,9 @@ impl Store {
         let Added { origin, from, known, units } = *added;
         let (session, place, fields) = (origin.session.as_str(), document::place(&origin), self.fields);
         let writer = self.writer()?;
-        for ordinal in from..known {
-            writer.delete_term(document::unit_term(&fields, session, ordinal));
+        if from < known {
+            writer.delete_query(document::with_ordinals(&fields, session, from..known))?;
         }
-        self.added.insert(session.into(), from + units.len());
         self.dirty = true;
         let Some(writer) = &self.writer else { return Err(Error::Broken("no writer".to_owned())) };
         self.drafter.begin_at(from);

@@ -157,7 +157,7 @@ mod tests {
             let read: Vec<String> = serde_json::from_slice(&directory.atomic_read(Path::new(LIST)).unwrap()).unwrap();
             assert_eq!(read, list(count));
             let after = fs::metadata(&file).unwrap().len();
-            assert!(after >= before && after % LIST_BYTES as u64 == 0);
+            assert!(after >= before && after.is_multiple_of(LIST_BYTES as u64));
         }
         let meta = Path::new("meta.json");
         directory.atomic_write(meta, b"{}").unwrap();

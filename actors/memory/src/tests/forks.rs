@@ -42,6 +42,20 @@ fn kin_share_records_and_the_nearest_come_first() {
 }
 
 #[test]
+fn records_are_told_apart_whose_keys_begin_alike() {
+    let alike = |id: &str, key: u64| {
+        let mut session = session(id, &[("r", "one")]);
+        session.units[0].record = Some(Mark(key));
+        session
+    };
+    let memory = Memory::of(&[alike("first", 1), alike("fork", 1), alike("other", 2), alike("far", 1 << 63)]);
+    assert_eq!(related(&memory, "first"), "fork:1");
+    assert_eq!(related(&memory, "other"), "");
+    let holders = memory.searcher.holders_of_record(Mark(1)).unwrap();
+    assert_eq!(holders.iter().map(SessionId::as_str).collect::<Vec<_>>(), ["first", "fork"]);
+}
+
+#[test]
 fn a_record_cut_in_several_counts_once() {
     let mut long = session("long", &[("r1", "one"), ("r1", "still one"), ("r2", "two")]);
     long.units[1] = Unit { line: 1, part: 1, ..long.units[1].clone() };
