@@ -74,6 +74,8 @@ pub struct Done {
     pub seen: Observation,
     /// Digest of the bytes before the cursor.
     pub tail: TailDigest,
+    /// The conversation's unanswered calls, if the sink wanted items.
+    pub open: OpenCalls,
     /// True if the bound of one pass was reached and there is more.
     pub more: bool,
     /// The end of the file when the read began, as far as it is known without reading.
@@ -249,13 +251,14 @@ fn read(start: &Start, open_calls: OpenCalls, sink: &mut dyn Sink, end: End) -> 
         io::copy(&mut bytes, &mut io::sink())?;
     }
     drop(bytes);
+    let open = reader.open_calls();
     let (cursor, seen) = reader.into_parts();
     let tail = match cursor.offset == offset {
         true => start.tail,
         // A file that is now shorter than what was read is another one: nothing continues there.
         false => content.digest_before(cursor.offset)?.unwrap_or_default(),
     };
-    Ok(Pass::Read(Box::new(Done { cursor, seen, tail, more, end: stood })))
+    Ok(Pass::Read(Box::new(Done { cursor, seen, tail, open, more, end: stood })))
 }
 
 /// Capacity beyond what usual lines need.

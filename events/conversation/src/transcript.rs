@@ -333,6 +333,11 @@ impl<'a> Reader<'a> {
         self.writer.line(|writer| writer.title(&Stamp::default(), source, title));
     }
 
+    /// The conversation's unanswered calls up to the cursor.
+    pub fn open_calls(&self) -> OpenCalls {
+        self.writer.open_calls()
+    }
+
     /// The cursor, and the observation since the reader was made.
     pub fn into_parts(self) -> (Cursor, Observation) {
         (self.writer.cursor, self.writer.seen)

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use baton_conversation::record::Position;
+use baton_conversation::record::{Position, SessionId};
 use tokio::sync::oneshot;
 
 use super::{Covered, Handle, Want};
@@ -38,6 +38,11 @@ impl Handle {
             Err(CallError::Gone)
         };
         tokio::time::timeout(within, covering).await.unwrap_or(Err(CallError::TimedOut))
+    }
+
+    /// Sessions of whose new content the memory has put off what is wanted.
+    pub fn owed(&self, want: Want) -> Vec<SessionId> {
+        self.large.owed(want == Want::Whole)
     }
 
     /// How far searches cover the log, with and without large conversations.

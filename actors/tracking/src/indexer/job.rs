@@ -119,7 +119,7 @@ fn index(
         }
         done => done?,
     };
-    (start.cursor, start.tail) = (done.cursor, done.tail);
+    (start.cursor, start.tail, builder.tally.open) = (done.cursor, done.tail, done.open);
     let (hash, items) = (builder.hash().map_err(not_stored)?, builder.tally.count);
     let complete = |stored| Complete {
         effect: job.effect,
@@ -187,7 +187,11 @@ fn continued<'a>(
             None => {
                 let stored = conversation::Stored::open(chunks, &request.session, &prior.manifest).map_err(told)?;
                 let mut tally = Tally::default();
-                stored.items().try_for_each(|item| item.map(|item| tally.note(&item))).map_err(told)?;
+                for item in stored.items() {
+                    let item = item.map_err(told)?;
+                    tally.note(&item);
+                    tally.open.note(&item);
+                }
                 tally
             }
         };

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use baton_conversation::record::{Position, SessionId};
 use baton_events::session::EpisodeRef;
 
-use super::{Handle, Want};
+use super::Handle;
 use baton_base::limits;
 
 /// Rest after an attempt as a multiple of its duration: a growing conversation takes a tenth of the time.
@@ -42,11 +42,6 @@ const QUIET: Duration = Duration::from_secs(2);
 const QUIET_MAX: Duration = Duration::from_secs(30);
 
 impl Handle {
-    /// Sessions of whose new content the memory has put off what is wanted.
-    pub fn owed(&self, want: Want) -> Vec<SessionId> {
-        self.large.owed(want == Want::Whole)
-    }
-
     /// Large sessions that queries do not index again for the time being.
     pub fn let_alone(&self) -> BTreeSet<SessionId> {
         self.large.let_alone(Instant::now())
@@ -161,7 +156,7 @@ impl LargeConversations {
     }
 
     /// Sessions of which it lacks turns, or with `rest` anything.
-    fn owed(&self, rest: bool) -> Vec<SessionId> {
+    pub(super) fn owed(&self, rest: bool) -> Vec<SessionId> {
         let all = self.lock();
         let owed = all.entries.iter().filter(|(_, entry)| entry.since.is_some());
         owed.filter(|(_, entry)| rest || entry.turns_added.is_none()).map(|(session, _)| session.clone()).collect()

@@ -26,7 +26,7 @@ pub(super) struct Tally {
     /// Hash of all items except withdrawn ones, once it is known and unless none is withdrawn.
     settled: Option<ContentHasher>,
     pub(super) withdrawn: Withdrawn,
-    /// The calls without a result.
+    /// The calls without a result. Whoever reads the items knows them already, so noting an item leaves them alone.
     pub(super) open: OpenCalls,
     /// Number of items.
     pub(super) count: u64,
@@ -46,7 +46,6 @@ impl Tally {
             settled.item(item);
         }
         self.hasher.item(item);
-        self.open.note(item);
         self.count += 1;
         if is_unread(item) && self.unread.len() < UNREAD_NAMED {
             self.unread.push(item.line);

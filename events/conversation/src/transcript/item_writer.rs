@@ -123,6 +123,10 @@ impl<'a> ItemWriter<'a> {
         read
     }
 
+    pub(crate) fn open_calls(&self) -> OpenCalls {
+        self.open.clone()
+    }
+
     /// Begins a record.
     pub(crate) fn begin(&mut self, stamp: &Stamp<'_>) {
         self.contents = RecordContents::default();

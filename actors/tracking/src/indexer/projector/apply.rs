@@ -130,7 +130,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         if self.put.len() >= REMEMBERED {
             self.put.clear();
         }
-        let put = Put { generation: current.generation, filter_version: current.filter_version, items: outline.count };
+        let put =
+            Put { generation: current.generation, filter_version: current.filter_version, items: outline.item_count };
         self.put.insert(session.clone(), put);
         self.remember(session, current, conversation, outline);
         Ok(())

@@ -26,7 +26,7 @@ use baton_memory::{MAX_LINKS, Titles, Units};
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     /// Number of items.
-    pub(super) count: usize,
+    pub(super) item_count: usize,
     /// Number of search units.
     pub(super) units: usize,
     /// The first unit that may differ from what the memory has.
@@ -101,7 +101,7 @@ impl Outline {
                 outline.abridged = Some((abridged.into_items(), left_out));
             }
         }
-        if known == Some(outline.count) {
+        if known == Some(outline.item_count) {
             stream.mark();
         }
         outline.usage = requests.course();
@@ -161,10 +161,10 @@ impl Outline {
         known: Option<usize>,
         mut made: impl FnMut(Unit),
     ) {
-        if known == Some(self.count) {
+        if known == Some(self.item_count) {
             stream.mark();
         }
-        self.count += 1;
+        self.item_count += 1;
         self.titles.note(item);
         requests.note_any(item, item.at.or(self.ended_at));
         let Ok(()) = stream.push(item, &mut |unit| {
