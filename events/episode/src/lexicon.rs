@@ -10,7 +10,7 @@
 //! # Decisions
 //!
 //! - All rules of a digest ask for the same sentences, so their signs are kept while it is made, and forgotten with its
-//!   [`Memo`]: nothing outlives the call. Without that a digest takes up to three times as long.
+//!   [`Memo`]: nothing outlives the call.
 
 use std::cell::RefCell;
 use std::sync::LazyLock;
