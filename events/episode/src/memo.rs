@@ -2,8 +2,8 @@
 //!
 //! # Decisions
 //!
-//! - All rules ask for the same sentences and their signs: without a memo a digest takes up to three times as long.
-//!   It belongs to a thread and is forgotten with its [`Memo`], so nothing outlives the call.
+//! - All rules ask for the same sentences and their signs. What is kept of them belongs to a thread and is forgotten with
+//!   its [`Memo`], so nothing outlives the call.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
