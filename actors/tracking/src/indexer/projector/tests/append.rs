@@ -86,7 +86,7 @@ fn random(seed: u64) -> Vec<Item> {
                 let called = open.swap_remove(below(open.len() as u64) as usize);
                 result(line, &format!("c{called}"))
             }
-            6 if seed % 2 == 0 => {
+            6 if seed.is_multiple_of(2) => {
                 waiting.push(line);
                 queued(line, &format!("later part {line}"))
             }
