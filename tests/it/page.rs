@@ -173,9 +173,10 @@ fn the_pages_show_what_the_commands_tell() {
     // What a form cannot find or understand is said beside it.
     let beside = page("/sessions?project=-work");
     assert!(beside.contains("these begin so: /srv/-work-shop") && beside.contains("<form"), "{beside}");
-    let unnamed = page("/project?name=-work");
-    let is_linked = unnamed.contains("href=\"/project?name=%2Fsrv%2F-work-shop\"");
-    assert!(unnamed.contains("these begin so: /srv/-work-shop") && is_linked, "{unnamed}");
+    let unnamed = address.get("/project?name=-work", &cookie);
+    let is_linked = unnamed.body.contains("href=\"/project?name=%2Fsrv%2F-work-shop\"");
+    let is_said = unnamed.body.contains("these begin so: /srv/-work-shop");
+    assert!(unnamed.status == 404 && is_said && is_linked, "{}", unnamed.body);
     for path in ["/sessions?since=soon", "/sessions?q=walrus&since=soon", "/costs?until=soon"] {
         let beside = page(path);
         assert!(beside.contains("is not a date") && beside.contains("<form"), "{path}: {beside}");

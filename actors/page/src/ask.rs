@@ -27,17 +27,20 @@ impl Failed {
             _ => Err(self),
         }
     }
-}
 
-impl IntoResponse for Failed {
-    fn into_response(self) -> Response {
-        let status = match self.0.code {
+    pub(crate) fn status(&self) -> StatusCode {
+        match self.0.code {
             code::NOT_FOUND => StatusCode::NOT_FOUND,
             code::INVALID_PARAMS | code::REFUSED => StatusCode::BAD_REQUEST,
             code::STOPPING => StatusCode::SERVICE_UNAVAILABLE,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
-        };
-        (status, layout::failed(&self.0.message)).into_response()
+        }
+    }
+}
+
+impl IntoResponse for Failed {
+    fn into_response(self) -> Response {
+        (self.status(), layout::failed(&self.0.message)).into_response()
     }
 }
 

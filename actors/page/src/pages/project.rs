@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Query, State};
-use axum::response::Html;
+use axum::response::{IntoResponse, Response};
 use baton_conversation::printable::plain;
 use baton_conversation::record::Timestamp;
 use baton_protocol::answer::{Project, ProjectCheck, Quote};
@@ -28,7 +28,7 @@ pub(crate) struct Asked {
     name: String,
 }
 
-pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
+pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Response, Failed> {
     let params = ProjectParams {
         project: super::optional(&asked.name),
         limit: ENTRIES,
@@ -38,10 +38,13 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
     let project: Project = match site.ask(method::PROJECT, &params).await {
         Ok(project) => project,
         // No project has this name: the right one is in the list of all.
-        Err(failed) => return projects::all(&site, failed.beside_form()?).await,
+        Err(failed) => {
+            let status = failed.status();
+            return Ok((status, projects::all(&site, failed.beside_form()?).await?).into_response());
+        }
     };
     let name = plain(project.project.trim_end_matches('/').rsplit('/').next().unwrap_or(&project.project));
-    Ok(layout::page("/projects", &name, &body(&project, &name, site.clock())))
+    Ok(layout::page("/projects", &name, &body(&project, &name, site.clock())).into_response())
 }
 
 fn body(project: &Project, name: &str, clock: Clock) -> Markup {
