@@ -3,7 +3,7 @@
 
 mod collect;
 
-use std::ops::RangeBounds;
+use std::ops::{Bound, RangeBounds};
 
 use baton_conversation::item::Role;
 use baton_conversation::record::Timestamp;
@@ -42,12 +42,14 @@ pub(super) struct Drafter {
     since: Option<Timestamp>,
 }
 
-/// Finds the documents of a session with these ordinals: turns, and its own document, whose ordinal comes after them.
-pub(super) fn with_ordinals(fields: &Fields, session: &str, ordinals: impl RangeBounds<usize>) -> Box<dyn Query> {
+/// Finds the turns of a session with these ordinals. Other documents have ordinals too, but no length.
+pub(super) fn turns(fields: &Fields, session: &str, ordinals: impl RangeBounds<usize>) -> Box<dyn Query> {
     let of_session = TermQuery::new(Term::from_field_text(fields.session, session), IndexRecordOption::Basic);
     let term = |ordinal: &usize| Term::from_field_u64(fields.ordinal, *ordinal as u64);
     let is_one = RangeQuery::new(ordinals.start_bound().map(term), ordinals.end_bound().map(term));
-    Box::new(BooleanQuery::intersection(vec![Box::new(of_session), Box::new(is_one)]))
+    let least = Bound::Included(Term::from_field_u64(fields.length, 0));
+    let is_turn = RangeQuery::new(least, Bound::Unbounded);
+    Box::new(BooleanQuery::intersection(vec![Box::new(of_session), Box::new(is_one), Box::new(is_turn)]))
 }
 
 /// The value of the `place` field: group and project, redacted, since a directory may be named like a secret.

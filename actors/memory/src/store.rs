@@ -234,7 +234,8 @@ impl Store {
         let writer = self.writer()?;
         match &old {
             Some(_) if from > 0 => {
-                writer.delete_query(document::with_ordinals(&fields, session, from..))?;
+                writer.delete_query(document::turns(&fields, session, from..))?;
+                writer.delete_term(Term::from_field_text(fields.episode_of, session));
                 writer.delete_term(Term::from_field_text(fields.graph_of, session));
             }
             Some(_) => {

@@ -453,6 +453,9 @@ impl State {
             let (under_way, slot, throttle) =
                 (self.under_way.clone(), self.slot.clone(), self.options.throttle.clone());
             self.collecting = true;
+            if is_forgotten {
+                self.caches.tallies.remove(&session);
+            }
             let (chunks, left_out, myself) = (self.options.chunks.clone(), self.left_out.clone(), myself.clone());
             baton_base::task::spawn(async move {
                 let id = session.clone();

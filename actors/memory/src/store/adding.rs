@@ -20,7 +20,7 @@ impl Store {
         let (session, place, fields) = (origin.session.as_str(), document::place(&origin), self.fields);
         let writer = self.writer()?;
         if from < known {
-            writer.delete_query(document::with_ordinals(&fields, session, from..known))?;
+            writer.delete_query(document::turns(&fields, session, from..known))?;
         }
         self.dirty = true;
         let Some(writer) = &self.writer else { return Err(Error::Broken("no writer".to_owned())) };

@@ -7,7 +7,8 @@
 //! # Decisions
 //!
 //! - tantivy writes the list of its files anew for each file that it creates, eight times a commit. The list is padded
-//!   with spaces and overwritten in place, because creating a file to rename costs more than all else in a small commit.
+//!   with spaces and overwritten in place while it is one page, because creating a file to rename costs more than all
+//!   else in a small commit.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -22,7 +23,7 @@ use tantivy::directory::{
 
 /// tantivy's list of its files, as JSON.
 const LIST: &str = ".managed.json";
-/// The length of the list is a multiple of this.
+/// The length of the list is a multiple of this: a page.
 const LIST_BYTES: usize = 4096;
 
 /// Like [`MmapDirectory`], except that nothing is synced.
@@ -99,15 +100,15 @@ impl Directory for UnsyncedDirectory {
     }
 }
 
-/// Replaces a file's content in place if that is as long. A killed process leaves the old or the new content, for it is
-/// one write of a few pages that exist. Returns `false` if the file is shorter or missing.
+/// Replaces a file's content in place if that is as long and one page, of which a killed process leaves the old or the
+/// new content. Returns `false` if the file is shorter, longer than a page, or missing.
 fn overwrite(path: &Path, data: &[u8]) -> io::Result<bool> {
     let mut file = match OpenOptions::new().write(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         opened => opened?,
     };
     let bytes = usize::try_from(file.metadata()?.len()).unwrap_or(0);
-    if bytes < data.len() {
+    if bytes < data.len() || bytes > LIST_BYTES {
         return Ok(false);
     }
     let mut data = data.to_vec();
@@ -151,13 +152,19 @@ mod tests {
         let list = |count: usize| vec![format!("{:0>40}", "idx"); count];
         let file = folder.path().join(LIST);
         for count in [1, 100, 3, 0, 500, 2] {
-            let before = fs::metadata(&file).map_or(0, |file| file.len());
+            let before = fs::metadata(&file).ok();
             let json = serde_json::to_vec(&list(count)).unwrap();
             directory.atomic_write(Path::new(LIST), &json).unwrap();
             let read: Vec<String> = serde_json::from_slice(&directory.atomic_read(Path::new(LIST)).unwrap()).unwrap();
             assert_eq!(read, list(count));
-            let after = fs::metadata(&file).unwrap().len();
-            assert!(after >= before && after.is_multiple_of(LIST_BYTES as u64));
+            let after = fs::metadata(&file).unwrap();
+            assert!(after.len().is_multiple_of(LIST_BYTES as u64));
+            let page = LIST_BYTES as u64;
+            #[cfg(unix)]
+            if let Some(before) = before.filter(|before| before.len() == page && after.len() == page) {
+                use std::os::unix::fs::MetadataExt as _;
+                assert_eq!(before.ino(), after.ino(), "one page is written in place");
+            }
         }
         let meta = Path::new("meta.json");
         directory.atomic_write(meta, b"{}").unwrap();

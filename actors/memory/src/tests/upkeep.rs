@@ -6,7 +6,7 @@ use std::fs;
 use proptest::prelude::*;
 
 use super::*;
-use crate::PROJECTION_VERSION;
+use crate::{Added, PROJECTION_VERSION};
 
 #[test]
 fn nothing_is_found_before_the_commit_and_everything_after() {
@@ -41,6 +41,30 @@ fn an_append_is_found_and_counted_once() {
     memory.store.commit(checkpoint(2)).unwrap();
     assert_eq!(memory.searcher.dump().unwrap(), Memory::of(&[session]).searcher.dump().unwrap());
     assert_eq!(memory.ask("five")[0].line, Some(5));
+}
+
+#[test]
+fn units_are_added_without_the_rest_which_replaces_them() {
+    let texts = ["one", "two", "three", "four", "five"];
+    let files = ["a.rs", "b.rs", "c.rs", "d.rs"];
+    let session = |units: usize| Session::new("s", &texts[..units]).touching(&files);
+    let mut memory = Memory::of(&[session(3)]);
+    let facts = |memory: &Memory| memory.searcher.dump().unwrap().len();
+    let before = facts(&memory);
+    // The fourth unit is added, and then replaced together with a fifth.
+    for (known, units) in [(3, 4), (4, 5)] {
+        let grown = session(units);
+        let (origin, units) = (grown.entry(0).origin(), &grown.units[3..]);
+        memory.store.add(&Added { origin, from: 3, known, units }).unwrap();
+        memory.store.commit(checkpoint(2)).unwrap();
+        assert!(memory.store.holds(&grown.id).unwrap());
+        assert_eq!(memory.sessions("four"), ["s"]);
+    }
+    assert_eq!(memory.sessions("five"), ["s"]);
+    assert_eq!(facts(&memory), before + 2, "nothing but two units has come or gone");
+    memory.store.put(&session(5).entry(3)).unwrap();
+    memory.store.commit(checkpoint(3)).unwrap();
+    assert_eq!(memory.searcher.dump().unwrap(), Memory::of(&[session(5)]).searcher.dump().unwrap());
 }
 
 #[test]
@@ -279,6 +303,12 @@ proptest! {
                         entry.units.push(unit(entry.units.len() as u64 + 1, &text(word)));
                     }
                     derive(entry);
+                    let from = before.saturating_sub(1);
+                    if memory.store.holds(&entry.id).unwrap() {
+                        let (origin, units) = (entry.entry(0).origin(), &entry.units[from..]);
+                        memory.store.add(&Added { origin, from, known: before, units }).unwrap();
+                        prop_assert!(memory.store.holds(&entry.id).unwrap());
+                    }
                     memory.store.put(&entry.entry(before.saturating_sub(2))).unwrap();
                 }
                 Step::Edit { session, from, words } => {

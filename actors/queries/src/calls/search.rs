@@ -21,6 +21,7 @@ use baton_base::limits;
 use baton_base::transcript_file::TranscriptHeads;
 use baton_tracking::embedding::{Embedder, Meant};
 use baton_tracking::enricher::Enricher;
+use baton_tracking::indexer::Want;
 use baton_tracking::transcript_roots::Roots;
 
 use baton_config::settings::Settings;
@@ -101,9 +102,14 @@ impl QuestionReader<'_> {
         let (FreshSearcher { searcher, freshness }, meant) = match effort {
             Effort::Stored => (self.memory.stored_searcher()?, Meant::default()),
             Effort::New | Effort::All => {
+                // Words are found in turns; what else is made of a session that is being written may be older. Filters
+                // ask for that as well.
+                let is_of_turns =
+                    question.filters.is_empty() && !(question.words.is_empty() && question.prefixes.is_empty());
+                let want = if is_of_turns && effort == Effort::New { Want::Turns } else { Want::Whole };
                 // Both run at once.
-                let (ready, meant) =
-                    tokio::join!(self.memory.turn_searcher(client, ask), self.embedder.meaning(&question));
+                let ready = self.memory.searcher_covering(client, ask, want);
+                let (ready, meant) = tokio::join!(ready, self.embedder.meaning(&question));
                 (ready?, meant)
             }
         };

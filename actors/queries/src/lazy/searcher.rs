@@ -42,16 +42,8 @@ impl FreshMemory<'_> {
         self.searcher_covering(client, ask, Want::Whole).await
     }
 
-    /// The same for a search of turns: what else is made of a session that is being written may be older.
-    pub(crate) async fn turn_searcher(
-        &self,
-        client: &ClientRef,
-        ask: Request<'_>,
-    ) -> Result<FreshSearcher, QueryError> {
-        self.searcher_covering(client, ask, if ask.all { Want::Whole } else { Want::Turns }).await
-    }
-
-    async fn searcher_covering(
+    /// The same, but only as far as is wanted.
+    pub(crate) async fn searcher_covering(
         &self,
         client: &ClientRef,
         ask: Request<'_>,

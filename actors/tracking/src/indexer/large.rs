@@ -78,6 +78,13 @@ struct Entry {
     patience: Duration,
 }
 
+/// Up to which positions callers wait: for everything, and for the turns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Awaited {
+    pub(super) whole: Position,
+    pub(super) turns: Position,
+}
+
 impl Entry {
     fn rests(&self, now: Instant) -> bool {
         self.rests_until.is_some_and(|until| now < until)
@@ -169,12 +176,16 @@ impl LargeConversations {
     }
 
     /// Returns the next session and how long the memory may stay at it before it gives way. Skips sessions that rest or
-    /// are being added to, unless a caller waits for them up to `awaited`.
-    pub(super) fn next(&self, awaited: Position, now: Instant) -> Option<(SessionId, Duration)> {
+    /// are being added to, unless a caller waits for them up to that position of `awaited`.
+    pub(super) fn next(&self, awaited: Awaited, now: Instant) -> Option<(SessionId, Duration)> {
         let all = self.lock();
         let owed = all.entries.iter().filter_map(|(session, entry)| Some((entry.since?, session, entry)));
-        let due = owed
-            .filter(|((event, since), _, entry)| *event <= awaited || entry.due(*since).is_none_or(|due| due <= now));
+        let is_awaited = |event: Position, entry: &Entry| {
+            event <= awaited.whole || (entry.turns_added.is_none() && event <= awaited.turns)
+        };
+        let due = owed.filter(|((event, since), _, entry)| {
+            is_awaited(*event, entry) || entry.due(*since).is_none_or(|due| due <= now)
+        });
         let next = due.min_by_key(|(since, ..)| *since);
         next.map(|((_, since), session, entry)| {
             let is_overdue = now.saturating_duration_since(since) > PUT_OFF_MAX;
@@ -226,6 +237,10 @@ mod tests {
         SessionId::new(text).unwrap()
     }
 
+    fn whole(position: u64) -> Awaited {
+        Awaited { whole: Position(position), ..Awaited::default() }
+    }
+
     #[test]
     fn what_took_long_rests_long_unless_somebody_waits_for_it() {
         let (large, a, b) = (LargeConversations::default(), id("a"), id("b"));
@@ -234,20 +249,21 @@ mod tests {
         large.owe(&a, Position(9));
         large.owe(&b, Position(8));
         assert_eq!((large.first(), large.owed(true).len()), (Some(Position(7)), 2));
-        assert_eq!(large.next(Position(0), now), Some((a.clone(), Duration::ZERO)), "the first event counts");
+        assert_eq!(large.next(Awaited::default(), now), Some((a.clone(), Duration::ZERO)), "the first event counts");
         let minute = Duration::from_secs(60);
         large.taken_in(&a, minute);
         assert_eq!(
-            (large.first(), large.next(Position(0), now)),
+            (large.first(), large.next(Awaited::default(), now)),
             (Some(Position(8)), Some((b.clone(), Duration::ZERO)))
         );
         assert_eq!(large.let_alone(now), BTreeSet::from([a.clone(), b.clone()]));
         large.forget(&b);
         large.owe(&a, Position(12));
-        assert_eq!((large.next(Position(11), now), large.next(Position(12), now).is_some()), (None, true));
+        assert_eq!((large.next(whole(11), now), large.next(whole(12), now).is_some()), (None, true));
+        assert!(large.next(Awaited { turns: Position(12), ..Awaited::default() }, now).is_some(), "it lacks turns");
         assert!(large.pause(now).unwrap() >= minute * REST);
         let later = now + minute * (REST + 1);
-        assert_eq!((large.next(Position(0), later).is_some(), large.pause(later)), (true, Some(Duration::ZERO)));
+        assert_eq!((large.next(Awaited::default(), later).is_some(), large.pause(later)), (true, Some(Duration::ZERO)));
         large.taken_in(&a, Duration::ZERO);
         assert_eq!((large.let_alone(later).len(), large.pause(later), large.first()), (0, None, None));
     }
@@ -260,9 +276,10 @@ mod tests {
         assert_eq!((large.first(), large.first_without_turns()), (Some(Position(3)), None));
         assert_eq!((large.owed(true).len(), large.owed(false).len(), large.let_alone(Instant::now()).len()), (1, 0, 0));
         let now = Instant::now();
-        assert_eq!(large.next(Position(0), now), None, "it may be added to at any moment");
-        assert!(large.next(Position(3), now).is_some(), "somebody waits for it");
-        assert!(large.next(Position(0), now + QUIET).is_some() && large.pause(now).unwrap() <= QUIET);
+        assert_eq!(large.next(Awaited::default(), now), None, "it may be added to at any moment");
+        assert_eq!(large.next(Awaited { turns: Position(3), ..Awaited::default() }, now), None, "its turns are there");
+        assert!(large.next(whole(3), now).is_some(), "somebody waits for it");
+        assert!(large.next(Awaited::default(), now + QUIET).is_some() && large.pause(now).unwrap() <= QUIET);
         large.owe(&a, Position(4));
         large.owe_rest(&a, Position(5));
         assert_eq!(large.first_without_turns(), Some(Position(3)), "an event between could not be added");
@@ -275,7 +292,7 @@ mod tests {
     #[test]
     fn patience_grows_within_bounds_and_in_the_end_has_none() {
         let (large, a) = (LargeConversations::default(), id("a"));
-        let patience = || large.next(Position(9), Instant::now()).unwrap().1;
+        let patience = || large.next(whole(9), Instant::now()).unwrap().1;
         large.owe(&a, Position(1));
         for (took, expected) in [
             (Duration::ZERO, PATIENCE_MIN),
@@ -286,7 +303,7 @@ mod tests {
             assert_eq!((patience(), large.first()), (expected, Some(Position(1))), "it is owed still");
         }
         let later = Instant::now() + 2 * PUT_OFF_MAX;
-        assert_eq!(large.next(Position(9), later).unwrap().1, Duration::MAX, "it comes to its end some time");
+        assert_eq!(large.next(whole(9), later).unwrap().1, Duration::MAX, "it comes to its end some time");
         large.taken_in(&a, Duration::MAX);
         large.owe(&a, Position(2));
         assert_eq!(patience(), Duration::ZERO);

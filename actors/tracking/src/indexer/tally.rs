@@ -78,8 +78,8 @@ impl Tallies {
 
     /// Keeps the tally of a conversation that was just stored, in place of the session's former one.
     pub(super) fn put(&self, session: SessionId, manifest: ManifestId, tally: Tally) {
+        self.remove(&session);
         let mut kept = self.lock();
-        kept.retain(|(id, ..)| *id != session);
         if tally.withdrawn.weight() > KEPT_BYTES {
             return;
         }
@@ -87,6 +87,10 @@ impl Tallies {
             kept.pop_front();
         }
         kept.push_back((session, manifest, tally));
+    }
+
+    pub(super) fn remove(&self, session: &SessionId) {
+        self.lock().retain(|(id, ..)| id != session);
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(SessionId, ManifestId, Tally)>> {
@@ -116,6 +120,8 @@ mod tests {
         heavy.note(&Item { line: 1, at: None, uuid: None, message: None, sidechain: false, body });
         tallies.put(id(1), new, heavy);
         assert!(tallies.get(&id(1), &new).is_none() && tallies.get(&id(1), &old).is_none());
+        tallies.remove(&id(2));
+        assert!(tallies.get(&id(2), &old).is_none());
     }
 
     #[test]

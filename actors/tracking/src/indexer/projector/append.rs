@@ -18,21 +18,28 @@ use super::{Error, Projector};
 use crate::indexer::large::is_long;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
-    /// Adds the turns that follow those in the memory. Returns `false`, with the memory as it was, if that is not
-    /// possible: it does not have the end of the conversation, or what follows changes earlier turns.
+    /// Adds the turns that follow those in the memory, and puts off the rest. Returns `false`, with the memory as it was,
+    /// if that is not possible: it does not have the end of the conversation, or what follows changes earlier turns.
     pub(super) fn append(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef) -> Result<bool, Error> {
         if !self.large.is_open(session) {
             return Ok(false);
         }
+        let event = self.applied.next();
         if self.recent.holds(session, &current.manifest) {
-            // It was gone through after this event.
+            // An earlier event was applied by a newer table: the rest is owed since then, or was put in.
             self.fresh.take(&current.manifest);
+            if self.large.owes(session) {
+                self.large.owe_rest(session, event);
+            }
             return Ok(true);
         }
         let is_added = self.try_append(session, row, current)?;
-        if !is_added {
-            self.recent.remove(session);
-            self.large.set_open(session, false);
+        match is_added {
+            true => self.large.owe_rest(session, event),
+            false => {
+                self.recent.remove(session);
+                self.large.set_open(session, false);
+            }
         }
         Ok(is_added)
     }
@@ -70,8 +77,9 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             group_id: state.group_id().unwrap_or_default(),
         };
         let units = units.get(unchanged..).unwrap_or_default();
-        self.store.add(&Added { origin, from, known, units })?;
+        let added = self.store.add(&Added { origin, from, known, units });
         self.left_out.clear(session);
+        added?;
         self.dirty();
         self.superseded.push(session.clone());
         self.keep(session, current, Kept::End(end));

@@ -37,11 +37,15 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 self.begin_anew_with(&session);
                 Ok(())
             }
-            Change::Put { session, row, anew } => {
+            Change::Put { session, row, anew, is_indexed } => {
                 if anew {
                     self.begin_anew_with(&session);
                 }
-                row.state.episode.as_ref().map_or(Ok(()), |current| self.put_shown(&session, &row, current))
+                let Some(current) = &row.state.episode else { return Ok(()) };
+                if is_indexed && !self.options.table.now().is_deleted(&row) && self.append(&session, &row, current)? {
+                    return Ok(());
+                }
+                self.put_shown(&session, &row, current)
             }
         }
     }

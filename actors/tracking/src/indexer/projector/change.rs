@@ -27,6 +27,8 @@ pub(super) enum Change {
         row: Arc<Row>,
         /// True if the memory must replace all it has of the session.
         anew: bool,
+        /// True if only the conversation has changed.
+        is_indexed: bool,
     },
 }
 
@@ -63,7 +65,10 @@ impl Change {
             _ => return Self::Nothing,
         };
         match row() {
-            Some(row) if row.state.episode.is_some() || anew => Self::Put { row: row.clone(), session, anew },
+            Some(row) if row.state.episode.is_some() || anew => {
+                let is_indexed = matches!(recorded.event, Event::Indexed { .. });
+                Self::Put { row: row.clone(), session, anew, is_indexed }
+            }
             _ => Self::Nothing,
         }
     }

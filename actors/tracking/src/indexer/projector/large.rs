@@ -6,15 +6,20 @@ use baton_conversation::record::{Position, SessionId};
 
 use super::interrupt::{Interrupt, OtherWork};
 use super::{Covered, Error, Projector, Want};
+use crate::indexer::large::Awaited;
 use baton_memory::Error as MemoryError;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Takes in a large conversation if one is due. Returns true if one was.
     pub(super) fn take_in_large(&mut self) -> Result<bool, Error> {
-        let awaited = self.waiting.iter().filter(|wait| wait.want == Want::Whole && !wait.reply.is_closed());
-        let awaited = awaited.map(|wait| wait.at_least).chain(self.purges.iter().map(|purge| purge.at_least)).max();
+        let awaits = |want| {
+            let waiting = self.waiting.iter().filter(move |wait| wait.want == want && !wait.reply.is_closed());
+            waiting.map(|wait| wait.at_least).max().unwrap_or_default()
+        };
+        let purged = self.purges.iter().map(|purge| purge.at_least).max().unwrap_or_default();
+        let awaited = Awaited { whole: awaits(Want::Whole).max(purged), turns: awaits(Want::Turns) };
         let now = Instant::now();
-        let Some((session, patience)) = self.large.next(awaited.unwrap_or_default(), now) else { return Ok(false) };
+        let Some((session, patience)) = self.large.next(awaited, now) else { return Ok(false) };
         // Commit first, so that abandoning it loses nothing else.
         self.commit()?;
         let (options, table) = (self.options.clone(), self.options.table.now());

@@ -57,18 +57,11 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
     }
 
-    /// Puts in the session's current episode: of a long one what was appended, and the rest is put off, as all of a large
-    /// one is. Removes the session if it is deleted or
-    /// cleared.
+    /// Puts in the session's current episode; a large one is put off. Removes the session if it is deleted or cleared.
     pub(super) fn put_shown(&mut self, session: &SessionId, row: &Row, current: &EpisodeRef) -> Result<(), Error> {
-        let (is_deleted, event) = (self.options.table.now().is_deleted(row), self.applied.next());
-        match is_deleted {
-            false if self.append(session, row, current)? => {
-                self.large.owe_rest(session, event);
-                Ok(())
-            }
+        match self.options.table.now().is_deleted(row) {
             false if is_large(current) => {
-                self.large.owe(session, event);
+                self.large.owe(session, self.applied.next());
                 Ok(())
             }
             false => {
