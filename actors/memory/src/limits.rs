@@ -5,11 +5,9 @@ use std::time::Duration;
 /// Heap of the index writer before it writes a segment. It grows as it fills, so only a backfill takes all of it; half
 /// as much makes a backfill a fifth slower, because more segments are merged again.
 pub(super) const WRITER_HEAP_BYTES: usize = 40_000_000;
-/// Bytes of stored fields that are compressed together. A hit unpacks a whole block, in some 60 µs; smaller blocks are
-/// larger in sum.
-pub(super) const STORE_BLOCK_BYTES: usize = 64 * 1024;
-/// Of these, how many unpacked ones each segment keeps.
-pub(super) const STORE_CACHE_BLOCKS: usize = 24;
+/// Unpacked blocks of stored fields that each segment keeps; a block has 16 KB, tantivy's default. Larger ones made the
+/// index no smaller that could be told from its merges.
+pub(super) const STORE_CACHE_BLOCKS: usize = 96;
 /// Documents handed to the writer at a time; bounds how much of a very long session is in memory twice.
 pub(super) const WRITE_BATCH_DOCS: usize = 256;
 /// Bytes of one session's distinct words of which 4-grams are made; later ones have none.

@@ -33,7 +33,7 @@ pub use self::checkpoint::Checkpoint;
 use self::directory::UnsyncedDirectory;
 use self::merging::InUse;
 use super::document::{self, Drafter};
-use super::limits::{CHECKED_BYTES, STORE_BLOCK_BYTES, STORE_CACHE_BLOCKS, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES};
+use super::limits::{CHECKED_BYTES, STORE_CACHE_BLOCKS, WRITE_BATCH_DOCS, WRITER_HEAP_BYTES};
 use super::queue::{Queue, Queued};
 use super::schema::{self, Fields};
 use super::searcher::Published;
@@ -126,7 +126,6 @@ impl Store {
         let (schema, _) = schema::build();
         let settings = IndexSettings {
             docstore_compression: Compressor::Zstd(ZstdCompressor::default()),
-            docstore_blocksize: STORE_BLOCK_BYTES,
             docstore_compress_dedicated_thread: false,
             ..IndexSettings::default()
         };
