@@ -186,10 +186,12 @@ impl Seen {
     fn take_in(&mut self, bytes: &[u8]) {
         self.parser.process(bytes);
         let now = Instant::now();
-        let part = |from, width| self.parser.screen().rows(from, width).collect::<Vec<_>>().join("\n");
         let count: String = self.parser.screen().rows(COUNT, COLUMNS - COUNT).take(1).collect();
-        let list: String = self.parser.screen().rows(0, LIST).skip(1).fold(count, |list, row| list + "\n" + &row);
-        let screen = part(0, COLUMNS);
+        // The ellipsis goes with the fresh answer, which is the same here.
+        let count = count.trim_matches(['…', ' ']).to_owned();
+        let rows = |width| self.parser.screen().rows(0, width).skip(1);
+        let list: String = rows(LIST).fold(count, |list, row| list + "\n" + &row);
+        let screen = rows(COLUMNS).fold(String::new(), |screen, row| screen + "\n" + &row);
         for (known, drawn) in [(&mut self.list, list), (&mut self.screen, screen)] {
             if known.0 != drawn {
                 *known = (drawn, now);

@@ -106,7 +106,7 @@ fn keys_in_the_browser_are_answered_and_measured() {
     let measured = world.run_ok(&with_small(&["browse", "--rounds", "1", "--json"])).json();
     let (list, screen) = (&measured["list"], &measured["screen"]);
     assert!(list["n"].as_u64().unwrap() > 0 && list["p50_ms"].as_f64().unwrap() > 0.0, "{measured}");
-    assert!(screen["n"].as_u64().unwrap() >= list["n"].as_u64().unwrap(), "{measured}");
+    assert!(screen["n"].as_u64().unwrap() > 0 && screen["p50_ms"].as_f64().unwrap() > 0.0, "{measured}");
     world.assert_nothing_is_left();
 }
 
