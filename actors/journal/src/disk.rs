@@ -30,7 +30,7 @@ use baton_base::pinned_folder::PinnedFolder;
 
 /// Size of a full segment: small enough that the last one, which alone is not compressed yet, is no large part of a log,
 /// and large enough to compress well.
-const SEGMENT_BYTES: u64 = 1024 * 1024;
+pub(super) const SEGMENT_BYTES: u64 = 1024 * 1024;
 /// Records that are held in memory, and that a restart may have to read again: about 0.1 s.
 const FLUSH_AFTER_RECORDS: usize = 10_000;
 /// How long the index may lag behind.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use baton_events::envelope;
 use baton_events::envelope::{ChainHash, StoredRecord, Tail};
 
+use super::disk::SEGMENT_BYTES;
 use super::files::DiskFiles;
 use super::ledger::{Ledger, Placed};
 use super::writer::Writer;
@@ -16,8 +17,6 @@ use baton_base::durable;
 const GROUP_RECORDS: usize = 4096;
 /// Bytes after which a group is written.
 const GROUP_BYTES: usize = 4 * 1024 * 1024;
-/// Size of a full segment, as a journal writes it.
-const SEGMENT_BYTES: u64 = 1024 * 1024;
 
 /// A log being written, in a folder that nobody else uses.
 pub struct Refill {

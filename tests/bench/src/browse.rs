@@ -48,13 +48,8 @@ pub struct Browse {
 
 /// Measures the browser; each of two words is typed `rounds` times. Calls `progress` with each step.
 pub fn measure(options: CorpusOptions, rounds: u32, progress: impl Fn(&str)) -> Result<Browse, Error> {
-    progress("writing a corpus");
     let workspace = Workspace::new()?;
-    let claude = workspace.path().join("claude");
-    let corpus = Corpus::write(options, &claude)?;
-    progress("indexing it");
-    let mut daemon = TestDaemon::start(&claude)?;
-    daemon.index_all(&corpus.common_word, corpus.transcripts)?;
+    let (corpus, daemon) = TestDaemon::with_corpus(options, &workspace, &progress)?;
     progress("typing");
     let mut terminal = Terminal::start(daemon.command(&["browse"])?)?;
     terminal.wait_for_list()?;

@@ -57,13 +57,8 @@ struct Browser {
 
 /// Measures the pages. Calls `progress` with each step.
 pub fn measure(options: CorpusOptions, progress: impl Fn(&str)) -> Result<Pages, Error> {
-    progress("writing a corpus");
     let workspace = Workspace::new()?;
-    let claude = workspace.path().join("claude");
-    let corpus = Corpus::write(options, &claude)?;
-    progress("indexing it");
-    let mut daemon = TestDaemon::start(&claude)?;
-    daemon.index_all(&corpus.common_word, corpus.transcripts)?;
+    let (corpus, mut daemon) = TestDaemon::with_corpus(options, &workspace, &progress)?;
     let list: Sessions = daemon.client.call(method::SESSIONS, &SessionsParams::default(), |_| {})?;
     let mut sessions = list.sessions;
     sessions.sort_by_key(|session| session.message_count);

@@ -11,7 +11,8 @@ use baton_protocol::answer::{Search, Status};
 use baton_protocol::{SearchParams, method};
 
 use super::daemon_process::DaemonProcess;
-use super::{Error, io_error, program};
+use super::workspace::Workspace;
+use super::{Corpus, CorpusOptions, Error, io_error, program};
 
 /// Longest silence of the daemon: far more than indexing takes.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -34,6 +35,21 @@ impl TestDaemon {
         let client = throwaway.client()?;
         client.set_answer_timeout(PATIENCE);
         Ok(Self { client, throwaway })
+    }
+
+    /// Writes a corpus below the workspace, and starts a daemon that has indexed it. Calls `progress` with each step.
+    pub(super) fn with_corpus(
+        options: CorpusOptions,
+        workspace: &Workspace,
+        progress: impl Fn(&str),
+    ) -> Result<(Corpus, Self), Error> {
+        progress("writing a corpus");
+        let claude = workspace.path().join("claude");
+        let corpus = Corpus::write(options, &claude)?;
+        progress("indexing it");
+        let mut daemon = Self::start(&claude)?;
+        daemon.index_all(&corpus.common_word, corpus.transcripts)?;
+        Ok((corpus, daemon))
     }
 
     pub(super) fn environment(&self) -> &Environment {
