@@ -131,20 +131,21 @@ struct Said<'t> {
     edits: bool,
     /// True if it edits more than documents.
     edits_work: bool,
-    /// True if it commits or pushes.
+    /// True if it commits or pushes with success.
     delivers: bool,
 }
 
 impl<'t> Said<'t> {
     fn new(timeline: &Timeline<'_>, round: &Round<'_>, conclusion: &'t Conclusion<'_, '_>, is_main: bool) -> Self {
         let deeds = &timeline.deeds[round.deeds.clone()];
+        let sends = |deed: &Deed<'_>| deed.parsed_command().is_some_and(|line| line.commits() || line.pushes());
         let paths: Vec<_> = deeds.iter().flat_map(|deed| file::written(deed)).map(|(path, ..)| path).collect();
         Self {
             conclusion,
             is_main,
             edits: !paths.is_empty(),
             edits_work: paths.iter().any(|path| !file::is_document(timeline.relative_path(path))),
-            delivers: deeds.iter().filter_map(Deed::parsed_command).any(|line| line.commits() || line.pushes()),
+            delivers: deeds.iter().filter(|deed| deed.succeeded()).any(sends),
         }
     }
 

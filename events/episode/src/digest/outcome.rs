@@ -270,6 +270,13 @@ mod tests {
         };
         let told = outcome(&["mast", "jib", "hook"].map(section).concat(), "", false);
         assert_eq!(told, "Changed: mast (`mast.rs`); jib (`jib.rs`); hook (`hook.rs`)");
+        let label = |name: &str| {
+            let items = section(name);
+            let items = items.split_once('\n').map_or("", |(_, items)| items);
+            format!("**The {name} of it** (`src/deck/{name}.rs`):\n{items}\n")
+        };
+        let told = outcome(&["mast", "jib", "hook"].map(label).concat(), "", false);
+        assert_eq!(told, "Changed: The mast of it (`mast.rs`); The jib of it (`jib.rs`); The hook of it (`hook.rs`)");
     }
 
     #[test]

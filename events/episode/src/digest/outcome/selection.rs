@@ -65,14 +65,21 @@ fn length(parts: &[Part]) -> usize {
     parts.iter().map(|part| part.head.chars().count() + 2).sum()
 }
 
-/// Returns the headings of the sections with lists, if most of these tell changes, several name something, and all fit.
+/// Returns the headings of the sections with lists and the other labels, if most of these tell changes, several name something, and all fit.
 fn changed_areas(parts: &[Part]) -> Option<String> {
     let items = |section: usize| parts.iter().filter(move |part| part.section == section && part.kind == Kind::Item);
-    let headings: Vec<&Part> =
-        parts.iter().filter(|part| part.names_section() && items(part.section).next().is_some()).collect();
-    let changes = |part: &&&Part| items(part.section).any(|part| Signs::read(&part.whole).has(Sign::Change));
+    let is_area = |part: &&Part| {
+        part.names_section() && items(part.section).next().is_some()
+            || part.kind == Kind::Label && !is_lead(&part.whole)
+    };
+    let headings: Vec<&Part> = parts.iter().filter(is_area).collect();
+    let told = |part: &Part| if part.names_section() { part.whole.clone() } else { part.head.clone() };
+    let changes = |part: &&&Part| {
+        !part.names_section() || items(part.section).any(|part| Signs::read(&part.whole).has(Sign::Change))
+    };
     let names = headings.iter().filter(|part| !part.head.is_empty()).count();
-    let told = headings.iter().map(|part| part.whole.trim_end_matches([':', '：'])).collect::<Vec<_>>().join("; ");
+    let told = headings.iter().map(|part| told(part).trim_end_matches([':', '：', '.']).to_owned());
+    let told = told.collect::<Vec<_>>().join("; ");
     let is_of_changes = headings.iter().filter(changes).count() * 2 >= headings.len() && names >= MIN_AREAS;
     (is_of_changes && told.chars().count() + 9 <= MAX_CHARS).then(|| format!("Changed: {told}"))
 }
