@@ -173,7 +173,9 @@ fn episode(sheet: &mut Sheet<'_>, shown: &Show) {
     sheet.items("Not fixed", errors);
     let root = shown.row.project.as_deref().map(|project| format!("{project}/")).unwrap_or_default();
     let changed = episode.files_modified.iter().map(|file| {
-        let lines = if (file.added, file.removed) == (0, 0) {
+        let lines = if file.deleted {
+            "  deleted".to_owned()
+        } else if (file.added, file.removed) == (0, 0) {
             String::new()
         } else {
             format!("  +{} -{}", file.added, file.removed)

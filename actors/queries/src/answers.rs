@@ -132,6 +132,7 @@ pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, num
                 line: file.line,
                 added: file.added,
                 removed: file.removed,
+                deleted: file.deleted,
             })
             .collect(),
         commands: episode

@@ -117,6 +117,9 @@ pub struct Edit {
     pub added: u32,
     /// Lines removed.
     pub removed: u32,
+    /// Lines added and removed as a comparison of all lines counts them, if that differs. Not hashed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<(u32, u32)>,
     /// The lines added, cut to a bounded length. Not hashed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub new_text: String,

@@ -254,16 +254,18 @@ pub struct FileRead {
 }
 
 /// A file that was changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileModified {
     /// Path as given.
     pub path: String,
     /// Transcript line of the first change.
     pub line: u64,
-    /// Total lines added.
+    /// Total lines added; 0 like the other if they are unknown.
     pub added: u32,
     /// Total lines removed.
     pub removed: u32,
+    /// True if it was deleted last.
+    pub deleted: bool,
 }
 
 /// A command that was run.
@@ -313,8 +315,8 @@ fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
     let objective = objective::objective(&timeline, &tasks);
     let failures = failure::failures(&timeline, show);
     let mut tree = work_tree::tree_state(&timeline);
-    let open = open_end::open_ends(&timeline, &failures, std::mem::take(&mut tree.open));
-    let (title, is_titled) = title::title(&timeline, &tasks, &tree.gone);
+    let open = open_end::open_ends(&timeline, &failures, &mut tree);
+    let (title, is_titled) = title::title(&timeline, &tasks, &objective, &tree.gone);
     let title = if is_titled { title } else { title::with_mend(title, &failures) };
     let decisions = decision::decisions(&timeline);
     let exchanges = exchange::exchanges(&timeline);

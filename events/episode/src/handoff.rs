@@ -18,7 +18,7 @@ pub use relevance::is_relevant;
 
 use uuid::Uuid;
 
-use crate::digest::{Episode, MODEL_MARK, Pointed, contains_title, last_commit};
+use crate::digest::{Episode, ErrorLine, MODEL_MARK, Pointed, check_kind, contains_title, last_commit};
 use baton_conversation::filter::{RECALL_CLOSE, RECALL_OPEN};
 use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
@@ -87,7 +87,12 @@ impl Facts {
             let told = last_entries(list).map(|entry| marked(entry.line, &entry.text, ENTRY_CHARS));
             told.filter(|text| !text.is_empty()).collect()
         };
-        let errors = last_entries(&episode.errors).map(|error| {
+        // A failed check says more of the work than another command, and what is not mended most of all.
+        let mut errors: Vec<&ErrorLine> = last_entries(&episode.errors).collect();
+        errors.sort_by_key(|error| {
+            (check_kind(error.text.split(": ").next().unwrap_or_default()).is_some(), error.resolution.is_none())
+        });
+        let errors = errors.into_iter().map(|error| {
             let resolution = error.resolution.as_ref();
             let resolution = resolution.map(|resolution| marked(resolution.line, &resolution.text, ENTRY_CHARS));
             let text = marked(error.line, &error.text, ENTRY_CHARS);
@@ -136,10 +141,9 @@ fn branch(episode: &Episode) -> String {
     let mut told: Vec<_> =
         state.branch.iter().chain(&state.pull_requests).map(|text| quoted(text, ENTRY_CHARS)).collect();
     let pushed = match state.unpushed {
-        _ if state.pushed => " (pushed)".to_owned(),
-        0 => String::new(),
-        1 => " (not pushed)".to_owned(),
-        count => format!(" (not pushed, with {} before it)", count - 1),
+        _ if state.pushed => " (pushed)",
+        0 => "",
+        _ => " (no push seen)",
     };
     told.extend(last_commit(episode).map(|commit| format!("last commit {}{pushed}", quoted(commit, ENTRY_CHARS))));
     told.join(", ")

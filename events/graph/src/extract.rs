@@ -43,8 +43,8 @@ struct Extractor<'a> {
     results: BTreeMap<u64, Vec<&'a ToolResult>>,
     /// Files that were edited, with the line of the last edit.
     edits: BTreeMap<&'a str, u64>,
-    /// Subjects of the commits that were printed, by line.
-    commits: BTreeMap<u64, &'a str>,
+    /// Subjects of the commits that were printed, with the directory that they were made in if it is known, by line.
+    commits: BTreeMap<u64, (Option<&'a str>, &'a str)>,
     /// Results that show a failure, by the line of their call.
     failed: BTreeMap<u64, &'a ToolResult>,
     /// Names of the commands that failed without a mend.
@@ -104,6 +104,18 @@ fn is_agents_own(path: &str) -> bool {
     ["/.claude/plans/", "/.claude/projects/", "/.codex/sessions/"].iter().any(|folder| path.contains(folder))
 }
 
+/// Returns the absolute directory that a command line changes to first, or that it tells git.
+fn other_directory(line: &str) -> Option<&str> {
+    let told = line.trim_start().strip_prefix("cd ").or_else(|| line.split_once("git -C ").map(|(_, rest)| rest))?;
+    let told = told.split([' ', ';', '&', '\n']).next()?.trim_matches(['"', '\'']);
+    Some(told).filter(|told| told.starts_with('/'))
+}
+
+fn lies_below(path: &str, directory: &str) -> bool {
+    let rest = path.strip_prefix(directory.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// Returns ` (3 times)`, or an empty string for one.
 fn times(count: u32) -> String {
     if count > 1 { format!(" ({count} times)") } else { String::new() }
@@ -112,9 +124,11 @@ fn times(count: u32) -> String {
 impl<'a> Extractor<'a> {
     /// Joins calls with their results.
     fn read(&mut self, items: &'a [Item]) {
+        let mut cwd = None;
         for item in items {
             self.moments.entry(item.line).or_insert_with(|| moment(item));
             match &item.body {
+                Body::Meta(Meta::Cwd(now)) => cwd = Some(now.as_str()),
                 Body::Call(call) if !call.id.is_empty() => drop(self.calls.insert(&call.id, (call, moment(item)))),
                 Body::Result(result) => {
                     self.results.entry(item.line).or_default().push(result);
@@ -128,7 +142,9 @@ impl<'a> Extractor<'a> {
                     }
                     for made in result.made() {
                         if let GitOutput::Commit { subject, .. } = made {
-                            self.commits.entry(item.line).or_insert(subject);
+                            let line = self.calls.get(&*result.id).and_then(|(call, _)| text(call, "command"));
+                            let place = line.and_then(other_directory).or(cwd);
+                            self.commits.entry(item.line).or_insert((place, subject));
                         }
                     }
                 }
@@ -182,14 +198,17 @@ impl<'a> Extractor<'a> {
     fn modified(&mut self, episode: &Episode) {
         let mut files: Vec<_> = episode.files_modified.iter().collect();
         files.sort_by_key(|file| (std::cmp::Reverse(u64::from(file.added) + u64::from(file.removed)), file.line));
-        // A file that was only deleted has no changed lines.
-        let is_work = |file: &&FileModified| !is_agents_own(&file.path) && (file.added > 0 || file.removed > 0);
+        let is_work = |file: &&FileModified| !is_agents_own(&file.path) && !file.deleted;
         for file in files.into_iter().filter(is_work) {
             let (name, of) = (self.file_name(&file.path), self.moment_at(file.line));
             let uuid = self.builder.mention(Label::File, &name, "", of, 1);
             let purpose = self.purpose(&file.path);
             let what = if purpose.is_empty() { String::new() } else { format!(": {purpose}") };
-            let fact = format!("{} modified {name} (+{} -{}){what}", self.name, file.added, file.removed);
+            let lines = match (file.added, file.removed) {
+                (0, 0) => String::new(),
+                (added, removed) => format!(" (+{added} -{removed})"),
+            };
+            let fact = format!("{} modified {name}{lines}{what}", self.name);
             self.add_file_fact(Relation::Modified, uuid, &name, &fact, of);
         }
     }
@@ -197,7 +216,10 @@ impl<'a> Extractor<'a> {
     /// Returns what a file was changed for: the subject of the first commit after its last change; without one, the title.
     fn purpose(&self, path: &str) -> String {
         let last = self.edits.get(path);
-        let commit = last.and_then(|last| self.commits.range(last..).next()).map(|(_, subject)| *subject);
+        // A commit of another repository did not take it.
+        let takes = |place: Option<&str>| place.is_none_or(|place| !path.starts_with('/') || lies_below(path, place));
+        let later = last.into_iter().flat_map(|last| self.commits.range(last..));
+        let commit = later.map(|(_, commit)| *commit).find(|(place, _)| takes(*place)).map(|(_, subject)| subject);
         super::one_line::one_line(commit.unwrap_or(&self.title), TITLE_CHARS)
     }
 
@@ -392,5 +414,24 @@ impl<'a> Extractor<'a> {
                 self.add_session_fact(Relation::Used, uuid, &format!("used {name}{}", times(count)), of);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_tells_where_it_commits() {
+        for (line, place) in [
+            ("cd /srv/crane && git commit -m x", Some("/srv/crane")),
+            ("cd \"/srv/crane\"; git commit", Some("/srv/crane")),
+            ("git -C /srv/crane commit -m x", Some("/srv/crane")),
+            ("cd crane && git commit", None),
+            ("git commit -m 'cd /srv'", None),
+        ] {
+            assert_eq!(other_directory(line), place, "{line}");
+        }
+        assert!(lies_below("/srv/crane/a.rs", "/srv/crane/") && !lies_below("/srv/crane2/a.rs", "/srv/crane"));
     }
 }

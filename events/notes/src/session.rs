@@ -188,7 +188,10 @@ fn entity_link(facts: &SessionFacts, at: usize, layout: &Layout) -> Option<Strin
 fn changed_file(facts: &SessionFacts, file: &File, layout: &Layout) -> String {
     let name = file.entity.and_then(|at| entity_link(facts, at, layout));
     let name = name.unwrap_or_else(|| markdown::code(&file.path, PATH_CHARS));
-    format!("- {name} (+{} −{})", file.added, file.removed)
+    match (file.added, file.removed) {
+        (0, 0) => format!("- {name}"),
+        (added, removed) => format!("- {name} (+{added} −{removed})"),
+    }
 }
 
 fn entry(said: &Statement) -> String {

@@ -145,7 +145,11 @@ fn episode(show: &Show, clock: Clock) -> Markup {
             h2 { "Files" }
             ul.plain { @for file in &episode.files_modified { li {
                 a href=(file_of(show, &file.path)) { code { (plain(&file.path)) } }
-                " " span.good { "+" (file.added) } " " span.bad { "−" (file.removed) }
+                @if file.deleted {
+                    " deleted"
+                } @else if (file.added, file.removed) != (0, 0) {
+                    " " span.good { "+" (file.added) } " " span.bad { "−" (file.removed) }
+                }
                 " " a.faint href=(place(id, file.line)) { "line " (file.line) }
             } } }
         }

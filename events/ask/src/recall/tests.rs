@@ -36,8 +36,8 @@ fn episode() -> Episode {
             ErrorLine { text: "cargo bench: timed out".to_owned(), line: 40, at: None, resolution: None },
         ],
         files_modified: vec![
-            FileModified { path: "/srv/shop/src/log.rs".to_owned(), line: 12, added: 5, removed: 1 },
-            FileModified { path: "/srv/shop/Cargo.toml".to_owned(), line: 14, added: 30, removed: 0 },
+            FileModified { path: "/srv/shop/src/log.rs".to_owned(), line: 12, added: 5, removed: 1, deleted: false },
+            FileModified { path: "/srv/shop/Cargo.toml".to_owned(), line: 14, added: 30, removed: 0, deleted: false },
         ],
         unresolved: vec![said("cargo bench: timed out", 40)],
         next_steps: vec![said("Compact the log at night", 50)],

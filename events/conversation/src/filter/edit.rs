@@ -12,24 +12,30 @@ const MAX_TEXT_BYTES: usize = 64 * 1024;
 const RANDOM_CHARS: usize = 16;
 /// See [`RANDOM_CHARS`].
 const RANDOM_DIGITS: usize = 3;
+/// Longer texts are not compared line by line, in pairs of lines.
+const MAX_COMPARED: usize = 250_000;
 
 /// The number of lines that an edit adds and removes, and the text of those that it adds.
 #[derive(Default)]
 struct Changed {
     added: usize,
     removed: usize,
+    /// Number of lines between the common ends that are the same before and after.
+    kept: usize,
     new_text: String,
 }
 
 /// The effect of a call that changes a file; `None` if it names no file.
 ///
-/// Edits are compared by their common first and last lines: everything in between counts as removed and added.
+/// Edits are compared by their common first and last lines: everything in between counts as removed and added, as it is
+/// hashed so. [`Edit::compared`] has the numbers that a comparison of all lines gives.
 pub(crate) fn effect_of(input: Value<'_>) -> Option<Edit> {
     let whole = [&b"content"[..], b"new_source"].into_iter().find(|name| input.get(name).is_some());
     let changed = match (input.get(b"edits"), whole) {
         (Some(edits), _) => edits.elements().map(replacement).fold(Changed::default(), |mut all, one| {
             all.added += one.added;
             all.removed += one.removed;
+            all.kept += one.kept;
             if all.new_text.len() < MAX_TEXT_BYTES {
                 all.new_text = all.new_text + &one.new_text + "\n";
             }
@@ -42,8 +48,10 @@ pub(crate) fn effect_of(input: Value<'_>) -> Option<Edit> {
     let path = redact_owned(path.decode().into_owned());
     let bounded = |lines: usize| u32::try_from(lines).unwrap_or(u32::MAX);
     let (added, removed) = (bounded(changed.added), bounded(changed.removed));
+    let kept = bounded(changed.kept);
+    let compared = (kept > 0).then(|| (added.saturating_sub(kept), removed.saturating_sub(kept)));
     let new_text = super::kept_head(&changed.new_text, MAX_NEW_CHARS).unwrap_or_default();
-    Some(Edit { path, added, removed, new_text })
+    Some(Edit { path, added, removed, compared, new_text })
 }
 
 /// The lines that a patch adds, as they are stored.
@@ -89,7 +97,7 @@ fn text(input: Value<'_>, name: &[u8]) -> String {
 
 fn written(input: Value<'_>, name: &[u8]) -> Changed {
     let text = text(input, name);
-    Changed { added: text.lines().count(), removed: 0, new_text: new_text("", &text) }
+    Changed { added: text.lines().count(), new_text: new_text("", &text), ..Changed::default() }
 }
 
 fn replacement(edit: Value<'_>) -> Changed {
@@ -97,7 +105,25 @@ fn replacement(edit: Value<'_>) -> Changed {
     let new_text = new_text(&old, &new);
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let (first, last) = common_ends(&old, &new);
-    Changed { added: new.len() - first - last, removed: old.len() - first - last, new_text }
+    let (old, new) = (&old[first..old.len() - last], &new[first..new.len() - last]);
+    Changed { added: new.len(), removed: old.len(), kept: common_lines(old, new), new_text }
+}
+
+/// The greatest number of lines that are in both, in the same order; 0 if that would take too long.
+fn common_lines(old: &[&str], new: &[&str]) -> usize {
+    if old.len().saturating_mul(new.len()) > MAX_COMPARED {
+        return 0;
+    }
+    let mut counts = vec![0; new.len() + 1];
+    for line in old {
+        let mut before = 0;
+        for (at, other) in new.iter().enumerate() {
+            let above = counts[at + 1];
+            counts[at + 1] = if line == other { before + 1 } else { above.max(counts[at]) };
+            before = above;
+        }
+    }
+    counts[new.len()]
 }
 
 #[cfg(test)]
@@ -126,6 +152,11 @@ mod tests {
             Some(("c", 2, 2)),
         );
         check("NotebookEdit", r#"{"notebook_path":"n.ipynb","new_source":"x"}"#, Some(("n.ipynb", 1, 0)));
+        let compared = |old: &str, new: &str| {
+            effect_of(Value::Object(a(old, new).as_bytes().into())).and_then(|edit| edit.compared)
+        };
+        assert_eq!(compared("a\\nx\\nb\\ny\\nc", "a\\nX\\nb\\nY\\nY\\nc"), Some((3, 2)));
+        assert_eq!(compared("a\\nx\\nc", "a\\ny\\nc"), None);
         let new = |old: &str, new: &str| {
             let input = a(old, new);
             effect_of(Value::Object(input.as_bytes().into())).map(|edit| edit.new_text)

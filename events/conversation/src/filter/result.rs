@@ -295,8 +295,8 @@ fn report(
     let (mut report, mut stored) = (Report::default(), StoredLine::default());
     let Some(call) = call else { return (report, stored) };
     let went_well = outcome == Outcome::Ok;
-    if went_well && let Some(Edit { added, removed, .. }) = call.edit {
-        report.changed = Some(output.facts.changed.unwrap_or((added, removed)));
+    if went_well && let Some(Edit { added, removed, compared, .. }) = call.edit {
+        report.changed = Some(output.facts.changed.or(compared).unwrap_or((added, removed)));
     }
     report.in_background = went_well && in_background(&call.name, lead, &output.facts).is_some();
     if !matches!(outcome, Outcome::Ok | Outcome::Failed) || call.act != Act::Shell {

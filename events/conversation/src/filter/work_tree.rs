@@ -227,8 +227,11 @@ impl Reader {
 
     /// Reads `modified:   src/a.rs`, or a path alone.
     fn entry(&mut self, entry: &str) {
-        if entry.starts_with("... +") {
+        if let Some(rest) = entry.strip_prefix("... +") {
+            let count = rest.split(' ').next().and_then(|count| count.parse().ok());
             self.cut(self.section);
+            let files = self.tree.files.as_mut().filter(|_| self.section != Section::Untracked);
+            files.into_iter().for_each(|files| files.missing = files.missing.saturating_add(count.unwrap_or(0)));
             return;
         }
         let path = match entry.split_once(':') {

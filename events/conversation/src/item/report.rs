@@ -1,5 +1,6 @@
 //! Facts about a tool's result that the reader finds in its output.
 
+use baton_protocol::is_zero;
 use serde::{Deserialize, Serialize};
 
 use super::{POINTED_BYTES, ToolResult};
@@ -50,6 +51,9 @@ pub struct ListedFiles {
     /// True if changes are missing.
     #[serde(rename = "cut", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
+    /// Number of changes that are missing, as far as the output tells it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missing: u32,
     /// True if files that git does not know are missing.
     #[serde(rename = "untracked_cut", default, skip_serializing_if = "std::ops::Not::not")]
     pub untracked_is_cut: bool,

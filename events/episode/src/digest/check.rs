@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::SHORT_CHARS;
+use super::LINE_CHARS;
 use super::command::{Command, Family, Step, is_misuse, separate};
 use super::evidence::complaint;
 use super::excerpt::{one_line, without_filter_mark};
@@ -50,7 +50,9 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<String> {
     let passed = || checks.values().filter_map(|check| Some((check.passed?, check)));
     let best = passed().find(|(place, _)| *place > changed);
     let (_, best) = best.or_else(|| passed().max_by_key(|(place, _)| *place))?;
-    Some(one_line(&without_filter_mark(&best.text), SHORT_CHARS * 2))
+    // A part of a command checks something else.
+    let told = one_line(&without_filter_mark(&best.text), LINE_CHARS);
+    (!told.ends_with('…')).then_some(told)
 }
 
 /// Notes the checks of a command line that succeeded. A run of everything stands until the next change.

@@ -10,6 +10,9 @@ const CLAUSE_CHARS: usize = 40;
 const SEEN: usize = 8;
 /// Most words of a longer label, without code.
 const LABEL_WORDS: usize = 4;
+/// Words that begin a clause which another follows.
+const SUBORDINATORS: [&str; 12] =
+    ["when", "if", "while", "once", "wenn", "falls", "cuando", "si", "quand", "quando", "если", "когда"];
 /// Maximum number of words between the commas of an enumeration.
 const ENUMERATED_WORDS: usize = 2;
 
@@ -65,13 +68,20 @@ fn first_clause(text: &str, max_chars: usize) -> Option<String> {
     let body = label + text[label..].find(char::is_alphanumeric).unwrap_or(0);
     let is_subordinate = |part: &str| is_joint(part.split_whitespace().next().unwrap_or_default());
     let lacks_main = |at: usize| text[body.min(at)..at].split(", ").all(is_subordinate);
+    // `so when it is full, …` has its main clause after the comma as well.
+    let lacks_end = |at: usize| {
+        let part = text[..at].rsplit([',', ';']).next().unwrap_or_default();
+        let words: Vec<&str> = part.split_whitespace().collect();
+        words.windows(2).any(|two| is_joint(two[0]) && SUBORDINATORS.contains(&two[1]))
+    };
     let goes_on = |at: usize| text[at..].strip_prefix(". ").is_some_and(|next| next.starts_with(char::is_lowercase));
     let is_led = |at: usize| {
         let words = text[..at].trim_end_matches([',', ';', ' ']);
         words.ends_with(':') || words.rsplit(' ').next().is_some_and(is_loose)
     };
     let fits = |at: &usize| {
-        let is_in_parts = || is_open(*at) || enumerates(*at) || lacks_main(*at) || goes_on(*at) || is_led(*at);
+        let is_in_parts =
+            || is_open(*at) || enumerates(*at) || lacks_main(*at) || lacks_end(*at) || goes_on(*at) || is_led(*at);
         (from..until).contains(at) && !is_in_parts()
     };
     let last =
@@ -95,6 +105,7 @@ mod tests {
             Some("The winch stops at the mark when it is full")
         });
         check(&format!("When the winch stands at the upper mark, {rest}"), None);
+        check(&format!("The winch has an upper mark so when it stands there, {rest}"), None);
         check(&format!("The winch reads the mark of the mast, the jib, {rest}"), None);
         check(&format!("The winch stops at the mark that was painted {rest}"), None);
         check(&format!("The winch stops at the mark (or {rest}) of the upper mast"), {

@@ -43,7 +43,11 @@ impl Episode {
         content.section("Errors", &self.error_lines());
         let shown = |path: &str| self.relative(path).into_owned();
         let files = self.files_modified.iter();
-        let files = files.map(|file| format!("{} (+{} -{})", shown(&file.path), file.added, file.removed));
+        let files = files.map(|file| match (file.added, file.removed) {
+            _ if file.deleted => format!("{} (deleted)", shown(&file.path)),
+            (0, 0) => shown(&file.path),
+            (added, removed) => format!("{} (+{added} -{removed})", shown(&file.path)),
+        });
         content.section("Files changed", &files.collect::<Vec<_>>());
         content.section("Commands", &self.command_lines());
         content.section("Looked up", &texts(&self.external_research));

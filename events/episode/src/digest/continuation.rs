@@ -43,7 +43,7 @@ pub(super) fn paragraph(episode: &Episode) -> String {
         episode.concluded.as_ref().map(|said| format!("State: {}", closed(said.clone()))),
         episode.in_progress.clone(),
         delivered(episode),
-        state.check.as_ref().map(|check| format!("To check: `{}` passed.", one_line(check, SHORT_CHARS))),
+        state.check.as_ref().map(|check| format!("To check: `{check}` passed.")),
         listed("Decided", &episode.decisions_elsewhere(), decision),
         listed("Open", &episode.unresolved_elsewhere(), one_line),
         listed("Next", &episode.next_steps, one_line),
@@ -70,10 +70,9 @@ pub(super) fn objective(episode: &Episode) -> Option<String> {
 fn delivered(episode: &Episode) -> Option<String> {
     let commit = one_line(last_commit(episode)?, SHORT_CHARS);
     let pushed = match episode.state.unpushed {
-        _ if episode.state.pushed => ", pushed".to_owned(),
-        0 => String::new(),
-        1 => ", not pushed".to_owned(),
-        count => format!(", not pushed, nor are {} more", count - 1),
+        _ if episode.state.pushed => ", pushed",
+        0 => "",
+        _ => ", no push seen",
     };
     Some(format!("Last commit: {}{pushed}.", commit.trim_end_matches('.')))
 }
@@ -112,11 +111,10 @@ pub(super) fn concluded(
     let last = &said[last];
     // What the main task came to is told before what was done last.
     let main = before.iter().rfind(|said| works(said) && said.is_main).filter(|_| !last.is_main);
-    let main = main.map(|main| main.change().unwrap_or_else(|| main.told().to_owned()));
-    let before = || before.iter().rfind(|said| works(said)).filter(|_| is_short(last.told())).map(Said::told);
-    let before = main.or_else(|| before().map(str::to_owned)).map(|told| closed(shortened(&told, QUOTED_CHARS)));
+    let before = || before.iter().rfind(|said| works(said)).filter(|_| is_short(last.told()));
+    let before = main.or_else(before).and_then(|said| said.within(QUOTED_CHARS)).map(closed);
     let later = after.iter().rfind(|said| !said.delivers && !said.edits && tells(said));
-    let later = later.map(|later| shortened(later.told(), LATER_CHARS));
+    let later = later.and_then(|later| later.within(LATER_CHARS));
     let told = if later.is_some() { closed(last.told().to_owned()) } else { last.told().to_owned() };
     Some(before.into_iter().chain([told]).chain(later).collect::<Vec<_>>().join(" "))
 }
@@ -133,20 +131,21 @@ struct Said<'t> {
     edits: bool,
     /// True if it edits more than documents.
     edits_work: bool,
-    /// True if it commits or pushes.
+    /// True if it commits or pushes with success.
     delivers: bool,
 }
 
 impl<'t> Said<'t> {
     fn new(timeline: &Timeline<'_>, round: &Round<'_>, conclusion: &'t Conclusion<'_, '_>, is_main: bool) -> Self {
         let deeds = &timeline.deeds[round.deeds.clone()];
+        let sends = |deed: &Deed<'_>| deed.parsed_command().is_some_and(|line| line.commits() || line.pushes());
         let paths: Vec<_> = deeds.iter().flat_map(|deed| file::written(deed)).map(|(path, ..)| path).collect();
         Self {
             conclusion,
             is_main,
             edits: !paths.is_empty(),
             edits_work: paths.iter().any(|path| !file::is_document(timeline.relative_path(path))),
-            delivers: deeds.iter().filter_map(Deed::parsed_command).any(|line| line.commits() || line.pushes()),
+            delivers: deeds.iter().filter(|deed| deed.succeeded()).any(sends),
         }
     }
 
@@ -154,9 +153,16 @@ impl<'t> Said<'t> {
         &self.conclusion.told
     }
 
-    /// Returns the first sentence that says what was changed.
-    fn change(&self) -> Option<String> {
-        chief(self.conclusion.message.text).into_iter().find(|said| Signs::read(said).has(Sign::Change))
+    /// Returns what is told, or of what is too long the first sentence that says what was changed, or else the first ones.
+    fn within(&self, chars: usize) -> Option<String> {
+        let told = self.told();
+        if told.chars().count() <= chars {
+            return Some(told.to_owned());
+        }
+        let fits = |said: &String| said.chars().count() <= chars;
+        let change = |said: &String| fits(said) && Signs::read(said).has(Sign::Change);
+        let first = || sentences_within(told, chars).strip_suffix(" …").map(str::to_owned);
+        chief(self.conclusion.message.text).into_iter().find(change).or_else(first)
     }
 }
 
@@ -180,8 +186,8 @@ pub(super) fn work_state(timeline: &Timeline<'_>, exchanges: &[Exchange], tree: 
         Some(subject) => known.find(|commit| commit.ends_with(&subject)).cloned().or(Some(subject)),
         None => known.next().cloned(),
     };
-    let TreeState { branch, uncommitted, pushed, is_last_gone, unpushed, also_modified, told, .. } = tree;
-    let commit = commit.filter(|_| !is_last_gone);
+    let TreeState { branch, uncommitted, pushed, is_last_gone, unpushed, landed, also_modified, told, .. } = tree;
+    let commit = landed.or_else(|| commit.filter(|_| !is_last_gone));
     let check = check::last_check(timeline);
     WorkState { branch, pull_requests, commit, pushed, unpushed, uncommitted, also_modified, check, told }
 }
@@ -207,7 +213,7 @@ fn files(episode: &Episode) -> Option<String> {
         uncommitted => (uncommitted.iter().map(String::as_str).collect(), "Not committed"),
     };
     let last_first: Vec<&str> = files.into_iter().rev().collect();
-    (!last_first.is_empty()).then(|| format!("{state}: {}.", named(&last_first)))
+    (!last_first.is_empty()).then(|| format!("{state}: {}.", named(&last_first, 0)))
 }
 
 /// Returns what was in progress at the end of the transcript.
@@ -228,6 +234,7 @@ pub(super) fn in_progress(timeline: &Timeline<'_>) -> Option<String> {
         one_line(&without_filter_mark(&what), SHORT_CHARS)
     };
     match last.outcome() {
+        None if last.commits() => Some(format!("Whether `{}` made a commit is not known.", what())),
         None if !Deed::in_background(last) => Some(format!("`{}` was still running.", what())),
         Some(Outcome::Interrupted) => Some(format!("`{}` was interrupted.", what())),
         _ => None,

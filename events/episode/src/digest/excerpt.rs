@@ -40,8 +40,8 @@ fn cut_line(text: &str, max_chars: usize) -> (String, bool) {
     (line, false)
 }
 
-/// Returns the first names of a list that fit, at most [`MAX_NAMED`], and the number of the others.
-pub(super) fn named(names: &[&str]) -> String {
+/// Returns the first names of a list that fit, at most [`MAX_NAMED`], and the number of the rest and of `others` without a name.
+pub(super) fn named(names: &[&str], others: usize) -> String {
     let mut left = NAMED_CHARS;
     let fits = |(at, name): &(usize, String)| {
         let length = name.chars().count();
@@ -57,7 +57,7 @@ pub(super) fn named(names: &[&str]) -> String {
         .take_while(fits)
         .map(|(_, name)| name)
         .collect();
-    let more = names.len() - told.len();
+    let more = names.len() - told.len() + others;
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", told.join(", "))
 }
@@ -182,10 +182,11 @@ mod tests {
     #[test]
     fn a_list_says_how_many_it_leaves_out() {
         let long = "mast/".repeat(30);
-        assert_eq!(named(&["a.rs", "b.rs", "c.rs"]), "a.rs, b.rs, c.rs");
-        assert_eq!(named(&["a.rs", "b.rs", "c.rs", "d.rs", "e.rs"]), "a.rs, b.rs, c.rs and 2 more");
-        assert_eq!(named(&[&long, &long, "c.rs"]), format!("{long} and 2 more"));
-        assert_eq!(named(&[]), "");
+        assert_eq!(named(&["a.rs", "b.rs", "c.rs"], 0), "a.rs, b.rs, c.rs");
+        assert_eq!(named(&["a.rs", "b.rs", "c.rs", "d.rs", "e.rs"], 0), "a.rs, b.rs, c.rs and 2 more");
+        assert_eq!(named(&["a.rs"], 2), "a.rs and 2 more");
+        assert_eq!(named(&[&long, &long, "c.rs"], 0), format!("{long} and 2 more"));
+        assert_eq!(named(&[], 0), "");
     }
 
     #[test]

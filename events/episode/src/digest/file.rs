@@ -3,7 +3,7 @@
 //! Files that a command line names as read or written count like those of file tools if they are in the session's
 //! directory; the number of changed lines is then unknown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{Touch, touched};
 use super::timeline::{Deed, Timeline};
@@ -13,6 +13,9 @@ use baton_conversation::item::Outcome;
 /// Beginnings of names of files that tell about the work, in lower case.
 const DOCUMENTS: [&str; 10] =
     ["agents", "changelog", "changes", "claude", "history", "license", "news", "readme", "releases", "todo"];
+
+/// Programs that run what the command line says.
+const INTERPRETERS: [&str; 9] = ["awk", "bun", "deno", "node", "perl", "python", "python3", "ruby", "sed"];
 
 /// Returns the files read, by first read. A failed read does not count.
 pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
@@ -37,23 +40,50 @@ pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
     files
 }
 
-/// Returns the files changed, by first change. A refused, failed or unanswered change does not count.
+/// Returns the files changed, by first change. A refused, failed or unanswered change does not count. The numbers of lines are
+/// 0 if a command changed the file as well: then they are unknown.
 pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut uncounted: BTreeSet<usize> = BTreeSet::new();
     for deed in &timeline.deeds {
         for (path, added, removed) in written(deed) {
             let index = *known.entry(timeline.relative_path(path).to_owned()).or_insert(files.len());
             if index == files.len() {
-                files.push(FileModified { path: path.to_owned(), line: deed.line, added: 0, removed: 0 });
+                files.push(FileModified { path: path.to_owned(), line: deed.line, ..FileModified::default() });
             }
             let file = &mut files[index];
             file.added = file.added.saturating_add(added);
             file.removed = file.removed.saturating_add(removed);
+            file.deleted = deed.input("change") == Some("delete");
+            uncounted.extend((deed.edit().map(|edit| edit.0) != Some(path)).then_some(index));
         }
+        for touch in deed.touched.iter().filter(|_| has_run(deed)) {
+            if let Touch::Removed(path) = touch
+                && let Some(index) = known.get(timeline.relative_path(path))
+            {
+                files[*index].deleted = true;
+            }
+        }
+        if let Some(script) = script(deed) {
+            let named =
+                |file: &FileModified| script.contains(file.path.rsplit(['/', '\\']).next().unwrap_or(&file.path));
+            uncounted.extend(files.iter().enumerate().filter(|(_, file)| named(file)).map(|(index, _)| index));
+        }
+    }
+    for index in uncounted {
+        (files[index].added, files[index].removed) = (0, 0);
     }
     super::keep(&mut files, MAX_ENTRIES, |_| true);
     files
+}
+
+/// Returns a command line with a program in it, which may write to any file that it names.
+fn script<'a>(deed: &Deed<'a>) -> Option<&'a str> {
+    let line = deed.command().filter(|_| has_run(deed))?;
+    let is_script = [" -c ", " -e ", " -i", "<<"].iter().any(|mark| line.contains(mark));
+    let runs = line.split(|c: char| c.is_whitespace() || matches!(c, '/' | ';' | '|' | '&' | '('));
+    (is_script && runs.into_iter().any(|word| INTERPRETERS.contains(&word))).then_some(line)
 }
 
 /// Returns the files that a call changed, with lines added and removed if known.

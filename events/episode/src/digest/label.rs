@@ -9,6 +9,8 @@ use baton_words::WordList;
 pub(super) const MAX_WORDS: usize = 8;
 /// Maximum number of words of a phrase that can be cut nowhere.
 const MAX_WHOLE: usize = 10;
+/// Maximum number of words of the second part of a pair, with the conjunction.
+const JOINED_WORDS: usize = 4;
 /// Fewest words that a clause must have to stand alone as a title.
 pub(super) const MIN_WORDS: usize = 3;
 /// Marks that end the clause of a request, from the most to the least telling.
@@ -77,6 +79,13 @@ fn is_long(text: &str) -> bool {
 /// Returns the words before the last joint of the first eight words, outside of quotations; without a joint, all of a short
 /// text.
 fn before_last_joint<'w, 'a>(words: &'w [&'a str]) -> &'w [&'a str] {
+    // What is joined at the end stays whole if it is little more.
+    let joins = words.iter().rposition(|word| is_conjunction(word)).is_some_and(|at| {
+        at > MIN_WORDS && words.len() - at <= JOINED_WORDS && !words[at + 1..].iter().any(|word| is_joint(word))
+    });
+    if joins && count(&words.join(" ")) <= MAX_WHOLE {
+        return words;
+    }
     let (mut counted, mut quotes, mut end, mut cut) = (0, 0, words.len(), None);
     for (at, word) in words.iter().enumerate() {
         if is_joint(word) && counted >= MIN_WORDS && quotes % 2 == 0 {
@@ -204,7 +213,7 @@ mod tests {
             ("Turn the crane and", "Turn the crane"),
             (
                 "Update @docs/cranes/winch.md with all that is new there and here",
-                "Update winch.md with all that is new",
+                "Update winch.md with all that is new there and here",
             ),
             ("Merge CRANE.md/WINCH.md pairs", "Merge CRANE.md/WINCH.md pairs"),
             ("**Add** `tabs`: one, two", "Add tabs: one, two"),

@@ -5,7 +5,7 @@ use super::excerpt::{closed, one_line, sentences_within, without_filter_mark};
 use super::failure::shown_line;
 use super::outcome;
 use super::plan;
-use super::request::{before_log, clauses, has_substance, own_sentences, questions, wants, without_politeness};
+use super::request::{Clause, before_log, clauses, has_substance, own_sentences, questions, wants, without_politeness};
 use super::sentence::plain;
 use super::task::{Task, main_task};
 use super::timeline::Timeline;
@@ -18,14 +18,25 @@ const MAIN_TASK_CHARS: usize = 280;
 const OTHER_TASK: u64 = 4;
 /// Another task that takes more characters is not named.
 const OTHER_TASK_CHARS: usize = 200;
+/// Maximum number of words of a prompt that only points to what stands before it.
+const POINTING_WORDS: usize = 5;
 /// Maximum number of other tasks.
 const MAX_OTHER_TASKS: usize = 2;
 /// A first prompt of fewer characters ("hi", "continue") does not state the purpose: the next one is added.
 const TELLING_PROMPT_CHARS: usize = 12;
 
 /// Returns what the main task is, in the person's words, and what other tasks of weight ask for; in a conversation without
-/// work, what the last one asks for.
+/// work, what the last one asks for. What a terminal draws is left out.
 pub(super) fn objective(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
+    let told = told(timeline, tasks);
+    if told.contains(is_drawn) { one_line(&told.replace(is_drawn, " "), OBJECTIVE_CHARS) } else { told }
+}
+
+fn is_drawn(c: char) -> bool {
+    matches!(c, '\u{2500}'..='\u{259f}')
+}
+
+fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
     let Some(at) = main_task(timeline, tasks) else { return String::new() };
     let main = &tasks[at];
     let typed = |task: &Task| {
@@ -57,11 +68,25 @@ pub(super) fn objective(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
     });
     let others: Vec<String> = others.collect();
     if others.is_empty() {
-        return purpose(&typed(main), OBJECTIVE_CHARS);
+        let told = purpose(&typed(main), OBJECTIVE_CHARS);
+        return match ran_before(timeline, main).filter(|_| told.split_whitespace().count() <= POINTING_WORDS) {
+            Some(ran) if clauses(&told).iter().any(Clause::asks_for_pointed) => {
+                one_line(&format!("{}: `{ran}`", told.trim_end_matches(['.', ':', ' '])), OBJECTIVE_CHARS)
+            }
+            _ => told,
+        };
     }
     let told = purpose(&typed(main), MAIN_TASK_CHARS);
     let told = closed(told.trim_end_matches([' ', '…']).to_owned());
     sentences_within(&format!("{told} {}", others.join(" ")), OBJECTIVE_CHARS)
+}
+
+/// Returns the command that the person ran right before a task.
+fn ran_before(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
+    let prompt = timeline.rounds.get(*task.rounds.first()?)?.prompt.as_ref()?;
+    let before = timeline.deeds.iter().take_while(|deed| deed.began < prompt.place).last()?;
+    let ran = before.kept_command().filter(|_| before.is_persons())?;
+    Some(without_filter_mark(&ran.shown()))
 }
 
 /// Returns a prompt, or of one that is too long the sentences that ask, and as many of the others as fit.

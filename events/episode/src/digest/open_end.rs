@@ -8,11 +8,13 @@ use super::exchange;
 use super::failure::Failure;
 use super::file;
 use super::filed_issue;
+use super::label::capitalised;
 use super::leftovers;
 use super::question;
 use super::repetition::SeenTexts;
 use super::sentence::{clauses, plain, sentences};
 use super::timeline::{Deed, Message, Round, Timeline};
+use super::work_tree::TreeState;
 use super::{
     ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, is_courtesy, plan, todo,
     unchecked, work,
@@ -32,6 +34,8 @@ const LAST_SENTENCES: usize = 3;
 const MAX_QUESTIONS: usize = 4;
 /// A shorter word says little about the matter, in bytes.
 const TELLING_BYTES: usize = 4;
+/// Words before a step that the agent leaves to the person.
+const READY: [&str; 2] = ["Ready to ", "Ready for "];
 /// A longer prompt is a description or pasted text, in bytes.
 const MAX_PROMPT_BYTES: usize = 1_500;
 
@@ -44,9 +48,9 @@ pub(super) struct OpenEnds {
     pub(super) next_steps: Vec<Pointed>,
 }
 
-/// Returns what is open at the end, each list in transcript order, without repetitions; `in_tree` is what the work tree
-/// shows.
-pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], in_tree: Vec<Pointed>) -> OpenEnds {
+/// Returns what is open at the end, each list in transcript order, without repetitions; `tree` is what the work tree
+/// shows, whose open matters are taken.
+pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], tree: &mut TreeState) -> OpenEnds {
     let mut ends = OpenEnds::default();
     let stands = |failure: &&Failure| failure.is_open && !got_around(timeline, &failure.line);
     ends.unresolved.extend(failures.iter().filter(stands).map(|failure| {
@@ -65,10 +69,10 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], in_tree: 
         let pointed = Pointed { text, line: todo.line, at: todo.at };
         if todo.begun { ends.unresolved.push(pointed) } else { ends.next_steps.push(pointed) }
     }
-    ends.unresolved.extend(in_tree);
+    ends.unresolved.append(&mut tree.open);
     ends.next_steps.extend(put_off(timeline));
     ends.next_steps.extend(announced(timeline));
-    add_stated(timeline, &mut ends);
+    add_stated(timeline, &mut ends, tree.also_modified.is_some());
     let mut told = SeenTexts::default();
     for list in [&mut ends.unresolved, &mut ends.next_steps] {
         let matter = |text: &str| text.strip_prefix(plan::NOT_DONE).unwrap_or(text).to_owned();
@@ -349,7 +353,7 @@ fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
 
 /// Adds what the agent's last conclusions list as remaining. What was asked for, changed or reported afterwards is done;
 /// a later list replaces an earlier one.
-fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
+fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds, lists_others: bool) {
     let changes = timeline.deeds.iter().filter(|deed| file::changes(deed));
     let changed = changes.map(|deed| deed.began).max().unwrap_or(0);
     let mut later = String::new();
@@ -365,7 +369,12 @@ fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds) {
                 continue;
             }
             listed |= left.listed;
-            let pointed = pointed(left.text, said);
+            // The list of files says more.
+            if lists_others && !left.text.contains('`') && Signs::read(left.text).has(Sign::Beside) {
+                continue;
+            }
+            let ready = if left.next { READY.iter().find_map(|ready| left.text.strip_prefix(ready)) } else { None };
+            let pointed = pointed(&ready.map_or_else(|| left.text.to_owned(), capitalised), said);
             if left.next { ends.next_steps.push(pointed) } else { ends.unresolved.push(pointed) }
         }
         // The work went on as the agent proposed.

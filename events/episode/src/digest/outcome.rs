@@ -16,9 +16,13 @@ use self::selection::select;
 use self::substance::{is_lead, says, tells};
 use super::clause::clause_within;
 use super::excerpt::{self, bare, closed, sentences_within};
+use super::label::capitalised;
 use super::sentence::{Sentence, is_decoration, list_marker, plain, sentences};
 use crate::lexicon::{Sign, Signs};
+use baton_words::WordList;
 
+/// Labels of what a plan is for.
+static GOALS: WordList = WordList::new(crate::WORDS, "goals");
 /// Further sentences are told up to this length, in characters.
 const PROSE_CHARS: usize = 400;
 /// Maximum length of an item of what a plan is for, in characters.
@@ -33,7 +37,11 @@ const LABELS: [&str; 8] = ["cause", "change", "issue", "problem", "result", "roo
 /// Returns what a conclusion says came of a request; empty if it says nothing. With `fails` a check failed before, and a
 /// sentence by which checks passed is not repeated.
 pub(super) fn outcome(text: &str, request: &str, fails: bool) -> String {
-    select(outline(excerpt::head(text, MAX_BYTES), fails), request)
+    let parts = outline(excerpt::head(text, MAX_BYTES), fails);
+    let says = !parts.is_empty();
+    let told = select(parts, request);
+    // What is too long to be told in parts is told by a sentence.
+    if told.is_empty() && says { remark(text) } else { told }
 }
 
 /// Returns the first sentences that tell anything, if none names a thing; or else those that are no question and announce
@@ -49,7 +57,9 @@ pub(super) fn remark(text: &str) -> String {
         let told = all.iter().filter(of).take(2).map(|one| closed(plain(one.text)));
         sentences_within(&told.collect::<Vec<_>>().join(" "), PROSE_CHARS)
     };
-    Some(first(&|one| tells(one))).filter(|told| !told.is_empty()).unwrap_or_else(|| first(&is_statement))
+    Some(first(&|one| tells(one) && !one.point && !is_lead(one.text)))
+        .filter(|told| !told.is_empty())
+        .unwrap_or_else(|| first(&is_statement))
 }
 
 /// Returns the sentences that name a thing, without their labels: first those that say what was changed. An item of a list is
@@ -91,6 +101,17 @@ pub(super) fn purpose(plan: &str, chars: usize) -> String {
     let list = lead.map_or(0..0, |lead| {
         lead..all[lead + 1..].iter().position(|one| !one.point).map_or(all.len(), |end| lead + 1 + end)
     });
+    // A sentence that calls itself the goal says most.
+    let is_goal = |one: &&Sentence<'_>| {
+        plain(one.text).split_once([':', '：']).is_some_and(|(label, _)| GOALS.has(&label.trim().to_lowercase()))
+            && !is_lead(one.text)
+    };
+    if let Some(at) = all.iter().position(|one| is_goal(&one)) {
+        let goes_on = all[at + 1..].iter().take_while(|one| !one.point && !is_lead(one.text));
+        let told = plain(all[at].text).split_once([':', '：']).map(|(_, goal)| capitalised(goal)).into_iter();
+        let told: Vec<String> = told.chain(goes_on.map(|one| plain(one.text))).collect();
+        return sentences_within(told.join(" ").trim(), chars);
+    }
     // What another lead leads to is code, which is not told.
     let stands = |(at, one): &(usize, &Sentence<'_>)| !list.contains(at) && !one.point && !is_lead(one.text);
     let rest = all.iter().enumerate().filter(stands).map(|(_, one)| one);
@@ -218,14 +239,50 @@ mod tests {
         let text =
             format!("## Cranes\n{}## Findings\n- the winch lifts 40 tonnes by its brake\n- a second one", items(1));
         let told = outcome(&text, "Does the winch lift by its brake?", false);
-        assert!(told.ends_with("Findings: the winch lifts 40 tonnes by its brake; a second one"), "{told}");
-        assert!(told.contains("the 1 cranes") && told.contains("more. Findings"), "{told}");
+        assert_eq!(told, "Findings: the winch lifts 40 tonnes by its brake; a second one");
+    }
+
+    #[test]
+    fn a_list_is_told_whole_or_by_its_lead() {
+        let items = |many: usize, text: &str| (1..=many).map(|n| format!("- part {n}{text}\n")).collect::<String>();
+        let long = items(12, " of the old mast stays where it has always been by the winch of the deck");
+        let told = outcome(&format!("I moved the `winch` to the deck. Three changes:\n{long}"), "", false);
+        assert_eq!(told, "I moved the `winch` to the deck.");
+        let told = outcome(&format!("Added 12 parts to the mast of `a.rs`:\n{long}"), "", false);
+        assert_eq!(told, "Added 12 parts to the mast of `a.rs`.");
+        // What is counted is complete.
+        check("Longer in both places:\n- `a.rs` of the jib\n- All 12 tests pass", "");
+        check("- Split the `hoist` job into 3 jobs:\n  1. **lift it**\n  2. **turn it**\n  3. **lower it**", {
+            "Split the `hoist` job into 3 jobs: lift it, turn it, lower it"
+        });
+        let jobs = items(9, " of the hoist has a name that is long enough to fill the room that there is for a list");
+        let nested = jobs.replace("- ", "  - ");
+        check(&format!("- Split the `hoist` job into 9 jobs:\n{nested}"), "Split the `hoist` job into 9 jobs");
+        check("To go on, you need to add these secrets:\n\n| Secret | Value |\n|---|---|\n| `KEY` | the key |", "");
+    }
+
+    #[test]
+    fn sections_that_are_too_long_are_told_by_their_headings() {
+        let section = |name: &str| {
+            let items =
+                (1..7).map(|n| format!("- Added `part_{name}_{n}` and what is told of it in many more words\n"));
+            format!("### {name} (`src/deck/{name}.rs`)\n{}", items.collect::<String>())
+        };
+        let told = outcome(&["mast", "jib", "hook"].map(section).concat(), "", false);
+        assert_eq!(told, "Changed: mast (`mast.rs`); jib (`jib.rs`); hook (`hook.rs`)");
+        let label = |name: &str| {
+            let items = section(name);
+            let items = items.split_once('\n').map_or("", |(_, items)| items);
+            format!("**The {name} of it** (`src/deck/{name}.rs`):\n{items}\n")
+        };
+        let told = outcome(&["mast", "jib", "hook"].map(label).concat(), "", false);
+        assert_eq!(told, "Changed: The mast of it (`mast.rs`); The jib of it (`jib.rs`); The hook of it (`hook.rs`)");
     }
 
     #[test]
     fn an_item_carries_the_bold_label_above_it() {
         check("Two files changed:\n\n**`src/mast.rs`:**\n- Line 3: raised\n\n**`src/jib.rs`:**\n- Line 4: cut", {
-            "Two files changed. `src/mast.rs`: Line 3: raised. `src/jib.rs`: Line 4: cut"
+            "`src/mast.rs`: Line 3: raised. `src/jib.rs`: Line 4: cut"
         });
     }
 

@@ -43,6 +43,8 @@ pub(super) struct Clause<'a> {
     /// True if it begins with an order such as `look`, `fix`.
     pub(super) orders: bool,
     troubles: bool,
+    /// True if it says what is not to be done.
+    negates: bool,
     /// True if it points to something that stands elsewhere: `fix these`.
     points: bool,
     /// Number of words of substance.
@@ -96,7 +98,9 @@ pub(super) fn choose<'c, 'a>(clauses: &'c [Clause<'a>], is_pasted: bool) -> Opti
         let found = telling().filter(|clause| of(clause));
         found.rev().max_by_key(|clause| clause.content.min(MAX_CONTENT))
     };
-    let asked = most(&|clause| clause.asks && clause.content > 1).or_else(|| most(&|clause| clause.asks));
+    // What is not to be done limits what is to be done.
+    let asked = most(&|clause| clause.asks && !clause.negates && clause.content > 1)
+        .or_else(|| most(&|clause| clause.asks && !clause.negates));
     let ordered = |fewest: usize| most(&|clause| clause.orders && clause.content >= fewest);
     let points = || is_pasted || clauses.iter().any(Clause::asks_for_pointed);
     let begins = |clause: &&Clause<'_>| !clause.text.split_whitespace().next().is_some_and(is_loose);
@@ -107,6 +111,7 @@ pub(super) fn choose<'c, 'a>(clauses: &'c [Clause<'a>], is_pasted: bool) -> Opti
         .or_else(|| ordered(2))
         .or_else(first)
         .or_else(|| ordered(1))
+        .or_else(|| most(&|clause| clause.asks))
 }
 
 /// Splits a sentence into clauses.
@@ -139,22 +144,28 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
             asks: !is_for_words && kind == Lead::Request
                 || signs.begins(Sign::Direct) && !reports && !text.starts_with("you can"),
             orders: (signs.begins(Sign::Order) || begins_with_a_pointer(text)) && !reports,
+            negates: NEGATIONS.iter().any(|word| text.to_lowercase().starts_with(word)),
             troubles: signs.has(Sign::Trouble),
             points: points(text),
             content: content(text),
         });
         from = next;
     }
+    // `Don't use the winch, use the crane` tells only how.
+    for at in 1..found.len() {
+        let alternates = found[at - 1].negates && Signs::read(found[at].text).begins(Sign::Direct);
+        found[at].asks &= !alternates;
+        found[at].points |= alternates;
+    }
     // What is not to be done is no matter where the rest is.
     for at in 1..found.len() {
-        let lower = found[at - 1].text.to_lowercase();
         let before = sentence[..sentence.len() - found[at].rest.len()].trim_end();
         let own = found[at].text.strip_prefix("but ");
         let is_joined = own.is_some() || before.ends_with(", but");
         let own = own.unwrap_or(found[at].text);
         let signs = Signs::read(own);
         let asks = [Sign::Direct, Sign::Order, Sign::Request].iter().any(|sign| signs.begins(*sign));
-        if is_joined && asks && found[at].content > 0 && NEGATIONS.iter().any(|word| lower.starts_with(word)) {
+        if is_joined && asks && found[at].content > 0 && found[at - 1].negates {
             found[at].rest = &found[at].rest[found[at].text.len() - own.len()..];
             (found[at].text, found[at].asks) = (own, true);
             (found[at - 1].asks, found[at - 1].content) = (false, 0);

@@ -181,9 +181,14 @@ pub(super) fn is_of_links(text: &str) -> bool {
     text.contains("://") && text.split_whitespace().filter(|word| !is_address(word)).count() <= LABEL_WORDS
 }
 
-/// Strips marks of emphasis and the targets of links.
+/// Strips marks of emphasis outside of code, and the targets of links. A single word between two underscores is a name:
+/// `__init__`.
 pub(super) fn plain(text: &str) -> String {
-    let text = text.replace("**", "").replace("__", "");
+    let parts = text.split('`').enumerate().map(|(at, part)| match at % 2 {
+        0 => without_underscores(&part.replace("**", "")),
+        _ => part.to_owned(),
+    });
+    let text = parts.collect::<Vec<_>>().join("`");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
     while let Some((before, label, after)) = link(rest) {
@@ -193,6 +198,20 @@ pub(super) fn plain(text: &str) -> String {
     }
     out.push_str(rest);
     out.trim().to_owned()
+}
+
+/// Strips double underscores around several words.
+fn without_underscores(text: &str) -> String {
+    let parts: Vec<&str> = text.split("__").collect();
+    let mut out = String::with_capacity(text.len());
+    for (at, part) in parts.iter().enumerate() {
+        let joins = |at: usize| at % 2 == 1 && at + 1 < parts.len() && parts[at].trim().contains(' ');
+        if at > 0 && !joins(at) && !joins(at - 1) {
+            out.push_str("__");
+        }
+        out.push_str(part);
+    }
+    out
 }
 
 /// Returns the number of words outside of code spans.

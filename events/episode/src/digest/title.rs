@@ -27,6 +27,11 @@ const GIVEN_WORTH: u64 = 2;
 const MANY_PURPOSES: usize = 3;
 /// A purpose counts among many if so many times its lines are all that was changed.
 const OWN_SHARE: u64 = 10;
+/// Fewest letters of a word of substance, and fewest words by which titles are about the same.
+const WORD_CHARS: usize = 4;
+const MIN_SHARED: usize = 2;
+/// Beginnings of subjects of commits that undo others.
+const UNDOING: [&str; 4] = ["drop ", "remove ", "revert ", "undo "];
 /// Number of commits after a change among which the one that took it is looked for.
 const MAX_LATER: usize = 20;
 
@@ -66,14 +71,19 @@ impl Made {
 }
 
 /// Returns the title, and true if somebody gave it; an empty one if nothing was asked or said.
-pub(super) fn title(timeline: &Timeline<'_>, tasks: &[Task], gone: &BTreeSet<usize>) -> (String, bool) {
+pub(super) fn title(
+    timeline: &Timeline<'_>,
+    tasks: &[Task],
+    objective: &str,
+    gone: &BTreeSet<usize>,
+) -> (String, bool) {
     let named = |source| timeline.title.as_deref().filter(|_| timeline.title_source == Some(source));
     if let Some(name) = named(TitleSource::Person) {
         return (one_line(name, TITLE_CHARS), true);
     }
     let recorded = named(TitleSource::Model).or_else(|| named(TitleSource::Summary)).map(label);
     let recorded = recorded.filter(|text| !text.is_empty());
-    if let Some(title) = of_changes(timeline, tasks, recorded.as_deref(), gone) {
+    if let Some(title) = of_changes(timeline, tasks, recorded.as_deref(), objective, gone) {
         return title;
     }
     if let Some(recorded) = recorded {
@@ -102,6 +112,7 @@ fn of_changes(
     timeline: &Timeline<'_>,
     tasks: &[Task],
     recorded: Option<&str>,
+    objective: &str,
     gone: &BTreeSet<usize>,
 ) -> Option<(String, bool)> {
     let plans = plan::approved(timeline);
@@ -110,6 +121,7 @@ fn of_changes(
     let total: u64 = weights.values().map(|weight| weight.lines).sum();
     let mut order: Vec<(Purpose, Weight)> = weights.into_iter().collect();
     order.sort_by_key(|(_, weight)| u64::MAX - weight.lines);
+    carrying(&mut order, &made, objective);
     let is_given = |(purpose, weight): &&(Purpose, Weight)| {
         !matches!(purpose, Purpose::Request(_)) && weight.lines * OWN_SHARE >= total
     };
@@ -146,6 +158,40 @@ fn of_changes(
         joins.then(|| (format!("{one}; {two}"), is_given || also_given))
     });
     Some(joined.unwrap_or_else(|| (label(&first), is_given)))
+}
+
+/// Leaves of several commits those that say most of what was asked for, if the first ones say much less of it; and none that a
+/// later one undoes.
+fn carrying(order: &mut Vec<(Purpose, Weight)>, made: &[Made], objective: &str) {
+    let asked = words(objective);
+    let shares = |at: usize| words(&made[at].title).intersection(&asked).count();
+    let commit = |purpose: &Purpose| match purpose {
+        Purpose::Made(at) if !made[*at].is_pull => Some(*at),
+        _ => None,
+    };
+    let is_undone = |at: usize| {
+        let own = words(&made[at].title);
+        let undoes = |later: &&Made| {
+            let title = later.title.to_lowercase();
+            UNDOING.iter().any(|word| title.starts_with(word)) && words(&title).intersection(&own).count() >= MIN_SHARED
+        };
+        made[at + 1..].iter().any(|later| undoes(&later))
+    };
+    let commits: Vec<usize> = order.iter().filter_map(|(purpose, _)| commit(purpose)).collect();
+    let stays: Vec<usize> = commits.iter().copied().filter(|at| !is_undone(*at)).collect();
+    let most = stays.iter().map(|at| shares(*at)).max().unwrap_or(0);
+    let first = stays.first().map_or(0, |at| shares(*at));
+    let is_clear = most >= first + MIN_SHARED;
+    if commits.len() > 1 && !stays.is_empty() {
+        let is_kept = |at: usize| stays.contains(&at) && (!is_clear || shares(at) == most);
+        order.retain(|(purpose, _)| commit(purpose).is_none_or(is_kept));
+    }
+}
+
+/// Returns the words of substance of a text.
+fn words(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+    words.filter(|word| word.chars().count() >= WORD_CHARS && !baton_words::is_stop(word)).collect()
 }
 
 /// What stands behind a purpose.

@@ -9,6 +9,7 @@
 //!   git said how many, or the session pushed before.
 
 mod changes;
+mod fate;
 mod place;
 mod pull_request;
 mod tree;
@@ -19,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::changes::Changes;
 use self::place::{absolute, rest_below};
 use self::tree::{Commit, MAX_COMMITS, MAX_TREES, Made, Tree, Unpushed};
-use super::command::{Command, Family, GitAct, GitStep, Paths, Step, Touch, git_steps, steps_back};
+use super::command::{Command, Family, GitAct, GitStep, Paths, Step, Touch, git_steps};
 use super::evidence::complaint;
 use super::excerpt::{named, one_line};
 use super::file;
@@ -41,6 +42,8 @@ pub(super) struct TreeState {
     pub(super) is_last_gone: bool,
     /// Number of commits of the current branch that were not pushed; 0 if it is unknown.
     pub(super) unpushed: u32,
+    /// The commit that has what a failed commit was to take, as `hash subject`, if there is none after it.
+    pub(super) landed: Option<String>,
     /// Files that the session neither edited nor committed, if it commits.
     pub(super) also_modified: Option<Pointed>,
     /// What is open in the work tree.
@@ -78,6 +81,9 @@ struct Fold<'t, 'a> {
     /// True if the last commit was pushed, and if it was taken back.
     pushed: bool,
     is_last_gone: bool,
+    /// True if the changes that a failed commit was to take are committed, and by what.
+    has_landed: bool,
+    landed: Option<String>,
 }
 
 impl<'t, 'a> Fold<'t, 'a> {
@@ -93,6 +99,8 @@ impl<'t, 'a> Fold<'t, 'a> {
             gone: BTreeSet::new(),
             pushed: false,
             is_last_gone: false,
+            has_landed: false,
+            landed: None,
         }
     }
 
@@ -157,9 +165,12 @@ impl<'t, 'a> Fold<'t, 'a> {
                 GitAct::Status { .. } | GitAct::Switch(_) | GitAct::Stash { back: true } | GitAct::Commit { .. }
             )
         });
+        let fails = deed.outcome() == Some(Outcome::Failed) && commit.is_none() && printed.files.is_some();
+        let tried = is(|act| matches!(act, GitAct::Commit { .. })).filter(|_| fails);
         let place = |step: &GitStep| step.directory.as_deref().map(|directory| absolute(base, directory));
         let named = names.or(prints).and_then(|at| place(&steps[at])).map(|directory| self.root(&directory));
         let mut root = self.root(base);
+        let staged = self.changes.surely_staged();
         for (at, step) in steps.iter().enumerate() {
             // In an unknown directory, a commit takes all and nothing else counts.
             if step.directory.is_none() && !matches!(step.act, GitAct::Commit { .. }) {
@@ -218,6 +229,13 @@ impl<'t, 'a> Fold<'t, 'a> {
         if commit.is_none() && result.made().iter().any(|made| matches!(made, GitOutput::Commit { .. })) {
             self.commit(deed, result, &root, false);
             self.changes.take(&root, &root, Some(&Paths::All));
+        }
+        // What was staged and is changed no more was committed by something else, such as a hook.
+        if tried.is_some() && !staged.is_empty() && staged.iter().all(|path| self.changes.is_clean(path)) {
+            self.has_landed = true;
+            self.tree(&root).into_iter().for_each(|tree| tree.committed = Some(deed.ended));
+        } else if let Some((hash, subject)) = result.logged().first().filter(|_| self.has_landed) {
+            self.landed.get_or_insert_with(|| format!("{hash} {subject}"));
         }
         if went_well
             && let Some(at) = is(|act| matches!(act, GitAct::Revert(_)))
@@ -300,79 +318,7 @@ impl<'t, 'a> Fold<'t, 'a> {
         self.made.extend((1..count).map(|_| made.clone()));
         self.made.push(made);
         (self.pushed, self.is_last_gone) = (false, false);
-    }
-
-    /// Takes back the last commits of a branch: all that were not pushed, if their number is unknown.
-    fn reset(&mut self, root: &str, back: Option<usize>) {
-        let branch = self.trees.get(root).and_then(|tree| tree.branch.clone());
-        let mut at = self.made.len();
-        let mut left = back.unwrap_or(usize::MAX);
-        while at > 0 && left > 0 {
-            at -= 1;
-            if !self.made[at].is_on(root, branch.as_deref()) || back.is_none() && self.made[at].is_pushed {
-                continue;
-            }
-            if at + 1 == self.made.len() {
-                (self.is_last_gone, self.pushed) = (true, false);
-            }
-            self.gone.insert(self.made.remove(at).place);
-            left -= 1;
-        }
-    }
-
-    /// Notes that a commit was taken back by another one.
-    fn revert(&mut self, root: &str, commit: &str) {
-        let branch = self.trees.get(root).and_then(|tree| tree.branch.as_deref());
-        let back = if matches!(commit, "HEAD" | "@") { Some(0) } else { steps_back(commit) };
-        let is_named =
-            |made: &&Made| made.hash.as_ref().is_some_and(|hash| hash.starts_with(commit) || commit.starts_with(hash));
-        let mut own = self.made.iter().rev().filter(|made| made.is_on(root, branch));
-        let made = match back {
-            Some(back) => own.nth(back),
-            None => own.find(is_named),
-        };
-        self.gone.extend(made.map(|made| made.place));
-    }
-
-    /// Notes a push of these branches, or of the current one; `None` if it is unknown of which.
-    fn push_named(&mut self, root: &str, names: Option<&[String]>, is_sent: bool) {
-        let current = self.trees.get(root).and_then(|tree| tree.branch.clone());
-        let is_own = |name: &String| matches!(name.as_str(), "HEAD" | "@") || current.as_ref() == Some(name);
-        let Some(names) = names.filter(|names| current.is_some() || names.iter().all(is_own)) else {
-            return self.forget(root);
-        };
-        if names.is_empty() || names.iter().any(is_own) {
-            if is_sent { self.push(root) } else { self.forget(root) }
-        }
-        for name in names.iter().filter(|name| !is_own(name)) {
-            let Some(unpushed) = self.tree(root).and_then(|tree| tree.branches.get_mut(name)) else { continue };
-            *unpushed = Unpushed { known: is_sent.then_some(0), is_inexact: !is_sent, ..Unpushed::default() };
-            if is_sent {
-                self.note_pushed(root, Some(name));
-            }
-        }
-    }
-
-    fn note_pushed(&mut self, root: &str, branch: Option<&str>) {
-        self.made.iter_mut().filter(|made| made.is_on(root, branch)).for_each(|made| made.is_pushed = true);
-        self.pushed |= self.made.last().is_some_and(|made| made.is_pushed);
-    }
-
-    /// Notes that everything was pushed.
-    fn push(&mut self, root: &str) {
-        if let Some(tree) = self.tree(root) {
-            *tree.unpushed() = Unpushed { known: Some(0), ..Unpushed::default() };
-            tree.pushes = true;
-            let branch = tree.branch.clone();
-            self.note_pushed(root, branch.as_deref());
-        }
-    }
-
-    /// Notes that it is unknown what was not pushed.
-    fn forget(&mut self, root: &str) {
-        if let Some(tree) = self.tree(root) {
-            *tree.unpushed() = Unpushed { is_inexact: true, ..Unpushed::default() };
-        }
+        (self.has_landed, self.landed) = (false, None);
     }
 
     fn switch(&mut self, root: &str, branch: &str) {
@@ -384,9 +330,6 @@ impl<'t, 'a> Fold<'t, 'a> {
     /// Notes what git printed about a tree.
     fn printed(&mut self, deed: &Deed<'a>, root: &str, directory: &str, printed: &WorkTree, is_whole: bool) {
         let Some(tree) = self.tree(root) else { return };
-        if let Some(files) = &printed.files {
-            tree.is_cut = files.is_cut || !is_whole && tree.is_cut;
-        }
         if let Some(ahead) = printed.ahead {
             let unpushed = tree.unpushed();
             let last = unpushed.last.take().filter(|_| ahead > 0);
@@ -456,18 +399,19 @@ impl<'t, 'a> Fold<'t, 'a> {
                 _ => {}
             }
         }
-        let entry = |what: &str, files: &mut Vec<(u64, Option<Timestamp>, &str)>| {
+        if self.timeline.deeds.iter().rfind(|deed| deed.commits()).is_some_and(|deed| deed.result.is_none()) {
+            // It is unknown what the last commit took.
+            (edited, listed) = (Vec::new(), Vec::new());
+        }
+        let entry = |what: &str, files: &mut Vec<(u64, Option<Timestamp>, &str)>, others: usize| {
             files.sort_by_key(|(line, ..)| Reverse(*line));
             let &(line, at, _) = files.first()?;
             let paths: Vec<&str> = files.iter().map(|(.., path)| *path).collect();
-            Some(Pointed { text: format!("{what}: {}", named(&paths)), line, at })
+            Some(Pointed { text: format!("{what}: {}", named(&paths, others)), line, at })
         };
-        let mut told: Vec<Pointed> = entry("Edited and not committed", &mut edited).into_iter().collect();
+        let mut told: Vec<Pointed> = entry("Edited and not committed", &mut edited, 0).into_iter().collect();
         let unpushed = self.trees.get(&self.current).map_or(0, Tree::unpushed_count);
-        let mut also_modified = entry("Also modified and not committed", &mut listed);
-        if let Some(also) = also_modified.as_mut().filter(|_| self.trees.values().any(|tree| tree.is_cut)) {
-            also.text.push_str(", and others");
-        }
+        let also_modified = entry("Also modified and not committed", &mut listed, self.changes.hidden());
         let mut open: Vec<Pointed> = Vec::new();
         for (root, tree) in &self.trees {
             let list = if *root == self.current { &mut told } else { &mut open };
@@ -480,7 +424,8 @@ impl<'t, 'a> Fold<'t, 'a> {
         let branch = branch.filter(|branch| !branch.is_empty());
         let (gone, is_last_gone) = (self.gone, self.is_last_gone);
         let pushed = self.pushed && !is_last_gone;
-        TreeState { branch, uncommitted, pushed, gone, is_last_gone, unpushed, also_modified, open, told }
+        let landed = self.landed;
+        TreeState { branch, uncommitted, pushed, gone, is_last_gone, unpushed, landed, also_modified, open, told }
     }
 }
 

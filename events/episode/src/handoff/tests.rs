@@ -41,6 +41,7 @@ fn episode() -> Episode {
             line: 3,
             added: 2,
             removed: 1,
+            deleted: false,
         }],
         unresolved: pointed(&["make lint still fails"]),
         next_steps: pointed(&["write the release note", "measure the lock"]),
@@ -270,7 +271,7 @@ fn a_file_that_the_session_may_have_removed_is_not_missed() {
         (&["cd a; git checkout main"], &[true, true]),
     ];
     for (commands, expected) in cases {
-        let file = |path: &str| FileModified { path: path.to_owned(), line: 1, added: 1, removed: 0 };
+        let file = |path: &str| FileModified { path: path.to_owned(), line: 1, added: 1, removed: 0, deleted: false };
         let episode = Episode {
             commands: commands.iter().map(|text| command(text)).collect(),
             files_modified: vec![file("src/token.rs"), file("/srv/harbor/docs/notes.md")],
@@ -285,8 +286,13 @@ fn a_file_that_the_session_may_have_removed_is_not_missed() {
 #[test]
 fn a_result_is_no_decision_and_a_session_without_a_commit_says_so() {
     let facts = |episode: Episode| {
-        let files_modified =
-            vec![FileModified { path: "/srv/harbor/src/lock.rs".to_owned(), line: 3, added: 2, removed: 1 }];
+        let files_modified = vec![FileModified {
+            path: "/srv/harbor/src/lock.rs".to_owned(),
+            line: 3,
+            added: 2,
+            removed: 1,
+            deleted: false,
+        }];
         told(&Episode { files_modified, ..episode }, Occasion::Handoff, 2_000).text
     };
     let decisions = pointed(&["The lock works in both tabs.", "Kept the lock"]);
@@ -315,7 +321,7 @@ proptest! {
             decisions: pointed(&all),
             unresolved: pointed(&all[all.len() / 2..]),
             next_steps: pointed(&all[..all.len() / 2]),
-            files_modified: vec![FileModified { path: texts[0].clone(), line: 1, added: 1, removed: 1 }],
+            files_modified: vec![FileModified { path: texts[0].clone(), line: 1, added: 1, removed: 1, deleted: false}],
             ..Episode::default()
         };
         let Handoff { text, .. } = told(&episode, Occasion::Handoff, max);

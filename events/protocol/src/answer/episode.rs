@@ -221,10 +221,13 @@ pub struct FileModified {
     pub path: String,
     /// Transcript line of the first change.
     pub line: u64,
-    /// Lines added.
+    /// Lines added; 0 like the other if they are unknown.
     pub added: u32,
     /// Lines removed.
     pub removed: u32,
+    /// True if it was deleted last.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
 }
 
 /// A command that was run.

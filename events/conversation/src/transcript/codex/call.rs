@@ -137,7 +137,7 @@ fn emit_change(id: Option<&str>, change: &Change<'_>, stamp: &Stamp<'_>, writer:
     }
     let path = redact_owned(change.to.unwrap_or(change.path).to_owned());
     let new_text = if writer.wants_text { added_by_patch(&change.text) } else { String::new() };
-    let edit = Edit { path, added: change.added, removed: change.removed, new_text };
+    let edit = Edit { path, added: change.added, removed: change.removed, new_text, ..Edit::default() };
     let id = id.map(|id| Text::new(id.as_bytes()));
     writer.emit_call(Act::Edit, stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), Some(edit));
 }

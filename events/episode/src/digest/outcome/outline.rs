@@ -7,7 +7,8 @@ use super::super::excerpt::{bare, closed};
 use super::super::label::is_loose;
 use super::super::leftovers::leftovers;
 use super::super::sentence::{Sentence, is_decoration, lines, list_marker, plain, sentences, words_of_prose};
-use super::substance::{MIN_WORDS, claims, is_lead, says, sums_up, tells};
+pub(super) use super::substance::is_lead;
+use super::substance::{MIN_WORDS, claims, says, sums_up, tells};
 use crate::lexicon::{Sign, Signs};
 use baton_words::WordList;
 
@@ -17,15 +18,19 @@ const HEAD_CHARS: usize = 150;
 const WHOLE_CHARS: usize = 320;
 /// Fewest words of prose of a label that stands alone.
 const LABEL_WORDS: usize = 3;
-/// An item of so few words of prose only leads to what is below it.
-const LEAD_WORDS: usize = 5;
 /// Fewest words of a first sentence that names nothing, and of one that tells a change.
 const FIRST_WORDS: usize = 10;
 const CHANGE_WORDS: usize = 8;
+/// Fewest words of prose of a lead that names nothing and is told without its list.
+const STATEMENT_WORDS: usize = 5;
 /// Separators of a label and what is said of it.
-const LABEL_ENDS: [&str; 5] = [": ", " — ", " – ", " - ", "："];
+pub(super) const LABEL_ENDS: [&str; 5] = [": ", " — ", " – ", " - ", "："];
 /// Words of headings that name nothing.
 static GENERAL: WordList = WordList::new(crate::WORDS, "general areas");
+/// First words of headings of what is required.
+static REQUIREMENTS: WordList = WordList::new(crate::WORDS, "requirements");
+/// Words for how many.
+static COUNTS: WordList = WordList::new(crate::WORDS, "small numbers");
 
 /// What a part of a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,13 +52,29 @@ pub(super) struct Part {
     pub(super) kind: Kind,
     /// Number of its section; 0 before the first heading.
     pub(super) section: usize,
-    /// What it says in short: the label, or the first clause.
+    /// What it says in short: the label, or the first clause. Empty for a heading that names nothing.
     pub(super) head: String,
     pub(super) whole: String,
     /// True in the last paragraph.
     pub(super) closes: bool,
     /// Number of items below it that are told with it.
     nested: usize,
+    /// What an item with others below it says without them.
+    alone: String,
+    /// Number of items of the list behind a lead that say nothing, or are told elsewhere.
+    lost: usize,
+}
+
+impl Part {
+    /// Returns true for a heading, and for a label that only leads to a list.
+    pub(super) fn names_section(&self) -> bool {
+        self.kind == Kind::Heading || self.kind == Kind::Label && is_lead(&self.whole)
+    }
+
+    /// Returns the whole text if it is told entirely or not at all: it ends with a list.
+    pub(super) fn has_list(&self) -> bool {
+        self.nested > 0
+    }
 }
 
 /// Something that stands in a message.
@@ -63,8 +84,7 @@ enum Mark<'t> {
     Said(&'t Sentence<'t>),
 }
 
-/// Returns the parts of a message that say something, in order; with `fails`, without claims that checks passed. A heading
-/// that names nothing is left out.
+/// Returns the parts of a message that say something, in order; with `fails`, without claims that checks passed.
 pub(super) fn outline(text: &str, fails: bool) -> Vec<Part> {
     let left = leftovers(text);
     let is_left = |sentence: &Sentence<'_>| left.iter().any(|left| lies_in(sentence.text, left.text));
@@ -80,7 +100,8 @@ pub(super) fn outline(text: &str, fails: bool) -> Vec<Part> {
         outline.closes = at >= last;
         match mark {
             Mark::Heading(line) => outline.heading(line),
-            Mark::Row(line) if claims(line) || left.iter().any(|left| lies_in(left.text, line)) => {}
+            Mark::Row(_) if outline.is_offered => {}
+            Mark::Row(line) if claims(line) || left.iter().any(|left| lies_in(left.text, line)) => outline.lose(),
             Mark::Row(line) => _ = outline.push(Kind::Item, &row(line)),
             Mark::Said(one) if one.point => outline.point(&text[..at], one.text, stays(one)),
             Mark::Said(one) => outline.sentence(&text[..at], one.text, stays(one)),
@@ -124,8 +145,15 @@ impl Outline {
             _ => head(text, &whole),
         };
         let Some(head) = head.filter(|head| !head.is_empty() && !self.is_aside) else { return false };
-        self.parts.push(Part { kind, section: self.section, head, whole, closes: self.closes, nested: 0 });
+        let (section, closes) = (self.section, self.closes);
+        self.parts.push(Part { kind, section, head, whole, closes, nested: 0, alone: String::new(), lost: 0 });
         true
+    }
+
+    /// Notes that an item is not told.
+    fn lose(&mut self) {
+        let lead = self.parts.iter_mut().rfind(|part| part.kind != Kind::Item);
+        lead.into_iter().filter(|lead| lead.kind == Kind::Lead).for_each(|lead| lead.lost += 1);
     }
 
     fn begin_section(&mut self) {
@@ -133,10 +161,16 @@ impl Outline {
         (self.section, self.is_aside, self.is_offered, self.indent) = (self.section + 1, false, false, None);
     }
 
-    /// Ends the item at hand, and drops one that leads to nothing.
+    /// Ends the item at hand, and drops one that leads to nothing. What says nothing without the list below it is told with
+    /// all of that.
     fn end_item(&mut self) {
         if self.item.take() == Some(Item::List) {
             self.parts.pop_if(|part| part.nested == 0 && words_of_prose(&part.whole) <= MIN_WORDS);
+            if let Some(part) = self.parts.last_mut().filter(|part| part.nested > 0) {
+                let told = LABEL_ENDS.iter().fold(&*part.alone, |rest, end| rest.rsplit(end).next().unwrap_or(rest));
+                let says = words_of_prose(&part.alone) >= MIN_WORDS || told.contains('`') || told.contains(' ');
+                part.head.clone_from(if says { &part.alone } else { &part.whole });
+            }
         }
     }
 
@@ -145,10 +179,11 @@ impl Outline {
         self.parts.pop_if(|part| part.kind == Kind::Heading);
         self.begin_section();
         let line = bare(without_number(&plain(line.trim_start_matches('#'))));
-        self.is_aside = Signs::read(&line).has_any(&[Sign::NextHead, Sign::RemainingHead]);
+        self.is_aside = Signs::read(&line).has_any(&[Sign::NextHead, Sign::RemainingHead]) || is_required(&line);
         let mut words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 1);
-        if words.any(|word| !GENERAL.has(&word.to_lowercase())) && !line.ends_with('!') {
-            self.push(Kind::Heading, &line);
+        let names = words.any(|word| !GENERAL.has(&word.to_lowercase()));
+        if !line.ends_with('!') && self.push(Kind::Heading, &line) && !names {
+            self.parts.last_mut().into_iter().for_each(|part| part.head.clear());
         }
     }
 
@@ -161,6 +196,9 @@ impl Outline {
             self.end_item();
             self.indent = Some(indent);
             let told = stays && !self.is_offered && !is_link(text) && self.push(Kind::Item, text);
+            if !told && !self.is_offered {
+                self.lose();
+            }
             self.item = told.then_some(if is_lead(text) { Item::List } else { Item::Sentences });
             return;
         }
@@ -172,6 +210,9 @@ impl Outline {
             return;
         }
         let is_first = begins && part.nested == 0;
+        if is_first {
+            part.alone = without_loose_end(&part.whole).to_owned();
+        }
         part.nested += usize::from(begins);
         part.whole.push_str(if is_first {
             ": "
@@ -183,10 +224,6 @@ impl Outline {
         part.whole.push_str(&bare(&on_one_line(text)));
         if !begins && is_lead(text) {
             self.item = Some(Item::List);
-        }
-        // The head of an item that only leads has the first one below it.
-        if is_first && words_of_prose(&part.head) < LEAD_WORDS {
-            part.head.clone_from(&part.whole);
         }
     }
 
@@ -206,6 +243,7 @@ impl Outline {
         self.is_offered = offers || self.is_offered && is_lead(text);
         if begins_line(before) && is_labelled(text) {
             self.begin_section();
+            self.is_aside = is_required(text);
             if stays {
                 self.push(Kind::Label, without_number(text.trim_start_matches('*')));
             }
@@ -221,26 +259,73 @@ impl Outline {
         }
     }
 
-    /// Returns the parts, without what is said twice. A lead to nothing is a sentence, if it says something.
+    /// Returns the parts, without what is said twice. A lead whose list is not told is a sentence, if it says something.
     fn finished(mut self) -> Vec<Part> {
         self.end_item();
-        let mut parts = self.parts;
         let mut known = BTreeSet::new();
-        parts.retain(|part| part.kind != Kind::Item || known.insert(part.whole.clone()));
-        let leads = |two: &[Part]| two[1].kind == Kind::Item && two[1].section == two[0].section;
-        let leads: Vec<bool> = parts.windows(2).map(leads).chain([false]).collect();
-        let mut leads = leads.into_iter();
-        parts.retain_mut(|part| {
-            let leads = leads.next() == Some(true) || part.kind != Kind::Lead;
-            if !leads {
-                part.kind = Kind::Sentence;
-                let said = bare(part.whole.rsplit_once("; ").map_or(&part.whole, |(said, _)| said));
-                (part.head, part.whole) = (closed(said.clone()), closed(said));
+        self.parts.retain(|part| part.kind != Kind::Item || known.insert(part.whole.clone()));
+        let mut parts: Vec<Part> = Vec::with_capacity(self.parts.len());
+        let mut rest = self.parts.into_iter().peekable();
+        while let Some(mut part) = rest.next() {
+            if part.kind != Kind::Lead {
+                parts.push(part);
+                continue;
             }
-            leads || says(&part.whole) || Signs::read(&part.whole).has(Sign::Change)
-        });
+            let mut items = Vec::new();
+            while let Some(item) = rest.next_if(|next| next.kind == Kind::Item && next.section == part.section) {
+                items.push(item);
+            }
+            // A list that is counted, or of which most is not told, is told by its lead alone.
+            let is_whole = part.lost == 0 || items.len() > part.lost && !counts(&part.whole);
+            if items.is_empty() || !is_whole {
+                let Some(said) = statement(&part.whole) else { continue };
+                (part.kind, part.head, part.whole) = (Kind::Sentence, said.clone(), said);
+                items.clear();
+            }
+            parts.push(part);
+            parts.append(&mut items);
+        }
         parts
     }
+}
+
+/// Returns what a lead says without the list behind it: the clauses up to the last one that tells a change. `Three changes:`
+/// says nothing.
+pub(super) fn statement(lead: &str) -> Option<String> {
+    let said = bare(lead.rsplit_once("; ").map_or(lead, |(said, _)| said));
+    let mut said = without_loose_end(&said);
+    let changes = |text: &str| Signs::read(text).has(Sign::Change);
+    while let Some(at) = LABEL_ENDS.iter().filter_map(|mark| said.rfind(mark)).max() {
+        if changes(&said[at..]) {
+            break;
+        }
+        said = &said[..at];
+    }
+    let asks = Signs::read(said).begins(Sign::Question);
+    let tells = words_of_prose(said) >= if says(said) { MIN_WORDS } else { STATEMENT_WORDS };
+    (tells && changes(said) && !asks).then(|| closed(said.to_owned()))
+}
+
+/// Strips words at the end that only lead to what follows: `a function that`.
+fn without_loose_end(text: &str) -> &str {
+    let mut text = text.trim_end_matches([':', '：', ' ']);
+    while let Some((before, last)) = text.rsplit_once(' ').filter(|(_, last)| is_loose(last)) {
+        text = before.trim_end_matches([',', ' ']);
+        debug_assert!(!last.is_empty());
+    }
+    text
+}
+
+/// Returns true for a heading of what somebody else is to see to.
+fn is_required(heading: &str) -> bool {
+    let first = heading.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+    first.is_some_and(|first| REQUIREMENTS.has(&first.to_lowercase()))
+}
+
+/// Returns true if a lead says how many items follow: `3 jobs:`, `in both:`.
+fn counts(lead: &str) -> bool {
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit()) || COUNTS.has(&word.to_lowercase());
+    lead.split(|c: char| !c.is_alphanumeric()).any(|word| !word.is_empty() && is_number(word))
 }
 
 /// Returns the headings of a message and the rows of its tables without the names of the columns.
@@ -282,7 +367,9 @@ fn is_labelled(text: &str) -> bool {
     let after = text.strip_prefix("**").and_then(|rest| rest.split_once("**"));
     after.is_some_and(|(label, rest)| {
         rest.contains(char::is_alphanumeric)
-            && (label.ends_with(':') || rest.trim_start().starts_with([':', '—', '–', '-']))
+            && (label.ends_with(':')
+                || rest.trim_start().starts_with([':', '—', '–', '-'])
+                || rest.trim_start().starts_with('(') && is_lead(text))
     })
 }
 
@@ -316,7 +403,7 @@ fn clause(whole: &str) -> Option<String> {
     clause_within(whole, HEAD_CHARS).or_else(|| clause_within(whole, WHOLE_CHARS))
 }
 
-fn label(text: &str, whole: &str) -> Option<String> {
+pub(super) fn label(text: &str, whole: &str) -> Option<String> {
     let ends = LABEL_ENDS.iter().filter_map(|mark| whole.find(mark));
     let label = ends.min().map(|end| &whole[..end]).filter(|label| label.matches('`').count().is_multiple_of(2));
     let names = |label: &String| {
@@ -330,7 +417,8 @@ fn label(text: &str, whole: &str) -> Option<String> {
 
 /// Returns true for an item that is only a link.
 fn is_link(text: &str) -> bool {
-    text.starts_with('[') && text.ends_with(')') && text.matches("](").count() == 1
+    let address = text.strip_prefix('[').and_then(|rest| rest.split_once("](")).map(|(_, address)| address);
+    address.and_then(|address| address.find(')').map(|end| end + 1 == address.len())) == Some(true)
 }
 
 fn lies_in(part: &str, whole: &str) -> bool {

@@ -1,17 +1,24 @@
 //! Which parts of an outline are told within a bound: heads before bodies, and the section that answers the request first.
+//!
+//! A list is told with all its items or not at all: a list that breaks off reads as if it were complete.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::super::clause::clause_within;
 use super::super::excerpt::closed;
-use super::outline::{Kind, Part};
+use super::super::label::{file_name, is_joint, is_loose};
+use super::outline::{Kind, LABEL_ENDS, Part, is_lead, label, statement};
 use crate::lexicon::{Sign, Signs};
 
 /// Maximum length, in characters.
-pub(in super::super) const MAX_CHARS: usize = 560;
-/// Maximum length of the head of an item of many, in characters.
-const SHORT_CHARS: usize = 90;
+pub(in super::super) const MAX_CHARS: usize = 700;
+/// Maximum lengths of the head of an item of many, and of one of very many, in characters.
+const SHORT_CHARS: [usize; 2] = [90, 64];
+/// Words before what replaces a thing.
+const REPLACERS: [&str; 6] = ["with", "by", "instead", "durch", "por", "par"];
+/// Fewest sections whose headings stand for what they tell.
+const MIN_AREAS: usize = 3;
 /// A section answers a request if it takes up so many more of its words than any other.
 const CLEARLY_MORE: usize = 2;
 /// Fewest letters of a word of a request that an answer takes up.
@@ -19,36 +26,139 @@ const WORD_CHARS: usize = 4;
 /// Further sentences are told up to this length, in characters.
 const FURTHER_CHARS: usize = 400;
 
-/// Returns the parts that fit, in the order of the message.
+/// Returns the parts that fit, in the order of the message. Of work (an empty request) that is too long to be told, only
+/// sentences are told if they say what was changed.
 pub(super) fn select(mut parts: Vec<Part>, request: &str) -> String {
     shorten_heads(&mut parts);
+    let changes = |part: &Part| part.kind == Kind::Sentence && Signs::read(&part.whole).has(Sign::Change);
+    let named: BTreeSet<usize> =
+        parts.iter().filter(|part| part.names_section() && !part.head.is_empty()).map(|part| part.section).collect();
+    let sums_up = |part: &Part| changes(part) && !named.contains(&part.section);
+    let is_work = request.is_empty();
+    if is_work && length(&parts) > MAX_CHARS {
+        let areas = if parts.iter().any(sums_up) { None } else { changed_areas(&parts) };
+        if let Some(areas) = areas {
+            return areas;
+        } else if parts.iter().any(changes) {
+            without_lists(&mut parts);
+        } else {
+            without_lists_of_labels(&mut parts);
+        }
+    }
     let mut selection = Selection::new(&parts);
-    let ranks = ranks(&parts, answering_section(&parts, request));
-    let mut order: Vec<usize> = (0..parts.len()).collect();
+    let ranks = ranks(&parts, answering_section(&parts, request), is_work);
+    let mut order: Vec<usize> = (0..parts.len()).filter(|at| selection.begins(*at)).collect();
     order.sort_by_key(|at| ranks[*at]);
     let further = MAX_CHARS - FURTHER_CHARS;
-    for is_again in [false, true] {
-        for &at in &order {
-            let spared = if ranks[at].0 == Rank::Further { further } else { 0 };
-            if !is_again || !matches!(parts[at].kind, Kind::Heading | Kind::Label) {
-                selection.tell(at, selection.left.saturating_sub(spared));
-            }
-        }
-        selection.drop_bare_headings();
+    for at in order {
+        let spared = if ranks[at].0 == Rank::Further { further } else { 0 };
+        selection.tell(at, selection.left.saturating_sub(spared));
     }
     // So most are told whole.
+    let mut order: Vec<usize> = (0..parts.len()).collect();
     order.sort_by_key(|at| parts[*at].whole.len());
     order.iter().for_each(|at| selection.tell_whole(*at));
     selection.text()
 }
 
-/// Shortens the heads of the items if they do not all fit.
+fn length(parts: &[Part]) -> usize {
+    parts.iter().map(|part| part.head.chars().count() + 2).sum()
+}
+
+/// Returns the headings of the sections with lists and the other labels, if most of these tell changes, several name something, and all fit.
+fn changed_areas(parts: &[Part]) -> Option<String> {
+    let items = |section: usize| parts.iter().filter(move |part| part.section == section && part.kind == Kind::Item);
+    let is_area = |part: &&Part| {
+        part.names_section() && items(part.section).next().is_some()
+            || part.kind == Kind::Label && !is_lead(&part.whole)
+    };
+    let headings: Vec<&Part> = parts.iter().filter(is_area).collect();
+    let told = |part: &Part| if part.names_section() { part.whole.clone() } else { part.head.clone() };
+    let changes = |part: &&&Part| {
+        !part.names_section() || items(part.section).any(|part| Signs::read(&part.whole).has(Sign::Change))
+    };
+    let names = headings.iter().filter(|part| !part.head.is_empty()).count();
+    let told = headings.iter().map(|part| told(part).trim_end_matches([':', '：', '.']).to_owned());
+    let told = told.collect::<Vec<_>>().join("; ");
+    let is_of_changes = headings.iter().filter(changes).count() * 2 >= headings.len() && names >= MIN_AREAS;
+    (is_of_changes && told.chars().count() + 9 <= MAX_CHARS).then(|| format!("Changed: {told}"))
+}
+
+/// Shortens the heads of the items as far as needed for all to fit: paths become names, and long ones end with a clause, with
+/// the phrase that tells a change, or with their label.
 fn shorten_heads(parts: &mut [Part]) {
-    if parts.iter().map(|part| part.head.chars().count() + 2).sum::<usize>() > MAX_CHARS {
-        for part in parts.iter_mut().filter(|part| part.kind == Kind::Item) {
-            part.head = clause_within(&part.head, SHORT_CHARS).unwrap_or_else(|| std::mem::take(&mut part.head));
+    if length(parts) > MAX_CHARS {
+        let names = |text: &str| text.split(' ').map(code_name).collect::<Vec<_>>().join(" ");
+        parts.iter_mut().for_each(|part| (part.head, part.whole) = (names(&part.head), names(&part.whole)));
+    }
+    for chars in SHORT_CHARS {
+        if length(parts) > MAX_CHARS {
+            for part in parts.iter_mut().filter(|part| part.kind == Kind::Item) {
+                let list = part.has_list() && part.head == part.whole;
+                part.head =
+                    clause_within(&part.head, chars).filter(|_| !list).unwrap_or(std::mem::take(&mut part.head));
+            }
         }
     }
+    if length(parts) > MAX_CHARS {
+        let long = |part: &&mut Part| part.kind == Kind::Item && part.head.chars().count() > SHORT_CHARS[1];
+        for part in parts.iter_mut().filter(long) {
+            let short = change_within(&part.head, SHORT_CHARS[1]).or_else(|| label(&part.head, &part.head));
+            part.head = short.unwrap_or(std::mem::take(&mut part.head));
+        }
+    }
+}
+
+/// Returns the beginning of a text that tells a change, up to the last word that begins a phrase.
+fn change_within(text: &str, chars: usize) -> Option<String> {
+    let ends = text.match_indices(' ').map(|(at, _)| at).take_while(|at| *at <= chars);
+    // What is replaced is told with what replaces it.
+    let begins_phrase = |at: &usize| {
+        let mut rest = text[at + 1..].split(' ');
+        rest.clone().next().is_some_and(is_joint) && !rest.any(|word| REPLACERS.contains(&word))
+    };
+    let told = |at: usize| {
+        let told = text[..at].trim_end_matches([',', ':', '—', '–', '-', ' ']);
+        let is_open = told.matches('`').count() % 2 == 1 || told.matches('(').count() > told.matches(')').count();
+        let is_loose = told.rsplit(' ').next().is_none_or(is_loose);
+        let change = LABEL_ENDS.iter().fold(told, |rest, end| rest.rsplit(end).next().unwrap_or(rest));
+        (!is_open && !is_loose && change.contains(' ') && Signs::read(change).has(Sign::Change)).then_some(told)
+    };
+    ends.filter(begins_phrase).filter_map(told).last().map(str::to_owned)
+}
+
+/// Returns the name of a file for its path between backticks.
+fn code_name(word: &str) -> Cow<'_, str> {
+    let code = word.find('`').zip(word.rfind('`')).filter(|(begin, end)| begin < end);
+    code.map_or(Cow::Borrowed(word), |(begin, end)| {
+        Cow::Owned(format!("{}{}{}", &word[..=begin], file_name(&word[begin + 1..end]), &word[end..]))
+    })
+}
+
+/// Drops the items behind labels that say something without them.
+fn without_lists_of_labels(parts: &mut Vec<Part>) {
+    let mut is_dropped = None;
+    parts.retain_mut(|part| {
+        if part.kind == Kind::Label && is_lead(&part.whole) {
+            is_dropped = statement(&part.whole).map(|said| {
+                (part.head, part.whole) = (said.clone(), said);
+                part.section
+            });
+        }
+        part.kind != Kind::Item || is_dropped != Some(part.section)
+    });
+}
+
+/// Drops the items; a lead stays as a sentence if it says something.
+fn without_lists(parts: &mut Vec<Part>) {
+    parts.retain_mut(|part| match part.kind {
+        Kind::Item => false,
+        Kind::Lead | Kind::Label if is_lead(&part.whole) => statement(&part.whole).is_some_and(|said| {
+            (part.kind, part.head, part.whole) = (Kind::Sentence, said.clone(), said);
+            true
+        }),
+        _ => true,
+    });
 }
 
 /// How soon a part is told.
@@ -61,7 +171,7 @@ enum Rank {
 }
 
 /// Returns the rank of every part, and its place among those of the same rank.
-fn ranks(parts: &[Part], best: Option<usize>) -> Vec<(Rank, bool, usize)> {
+fn ranks(parts: &[Part], best: Option<usize>, is_work: bool) -> Vec<(Rank, bool, usize)> {
     let named: BTreeSet<usize> =
         parts.iter().filter(|part| matches!(part.kind, Kind::Heading | Kind::Label)).map(|part| part.section).collect();
     let is_sentence = |part: &&Part| part.kind == Kind::Sentence;
@@ -76,9 +186,11 @@ fn ranks(parts: &[Part], best: Option<usize>) -> Vec<(Rank, bool, usize)> {
         let is_named = named.contains(&part.section);
         let rank = match part.kind {
             _ if Some(at) == first => Rank::First,
+            Kind::Label if is_work && is_lead(&part.whole) => Rank::Below,
             Kind::Heading | Kind::Label => Rank::Head,
             _ if Some(at) == change || Some(at) == closing => Rank::Head,
             Kind::Item | Kind::Lead if !is_named => Rank::Head,
+            Kind::Item if is_work && Signs::read(&part.whole).has(Sign::Change) => Rank::Head,
             Kind::Item | Kind::Lead => Rank::Below,
             Kind::Sentence if is_named && count <= 1 || part.whole.contains('`') => Rank::Below,
             Kind::Sentence => Rank::Further,
@@ -112,51 +224,67 @@ fn answering_section(parts: &[Part], request: &str) -> Option<usize> {
 /// The parts that are told so far.
 struct Selection<'p> {
     parts: &'p [Part],
-    /// The lead that an item stands behind.
-    leads: Vec<Option<usize>>,
     /// The label that a part belongs to.
     labels: Vec<Option<usize>>,
     told: Vec<Option<Cow<'p, str>>>,
-    /// The sections of which no more items fit.
-    full: BTreeSet<usize>,
     left: usize,
 }
 
 impl<'p> Selection<'p> {
     fn new(parts: &'p [Part]) -> Self {
-        let (mut lead, mut label) = (None, None);
-        let known = parts.iter().enumerate().map(|(at, part)| {
+        let mut label = None;
+        let labels = parts.iter().enumerate().map(|(at, part)| {
             let before = label.filter(|label: &usize| parts[*label].section == part.section);
             label = if part.kind == Kind::Label { Some(at) } else { before };
-            if part.kind != Kind::Item {
-                lead = Some(at).filter(|_| part.kind == Kind::Lead);
-            }
-            (lead, before)
+            before
         });
-        let (leads, labels) = known.unzip();
-        Self { parts, leads, labels, told: vec![None; parts.len()], full: BTreeSet::new(), left: MAX_CHARS }
+        Self { parts, labels: labels.collect(), told: vec![None; parts.len()], left: MAX_CHARS }
     }
 
-    /// Tells the head of a part if it fits, with the lead that it stands behind.
+    /// Returns true for what a list belongs to, or is itself a part of.
+    fn leads(&self, at: usize) -> bool {
+        let part = &self.parts[at];
+        matches!(part.kind, Kind::Lead | Kind::Item) || part.kind == Kind::Label && is_lead(&part.whole)
+    }
+
+    /// Returns true unless a part is only told with another: a heading, or an item behind a lead or another item.
+    fn begins(&self, at: usize) -> bool {
+        let follows = || at > 0 && self.leads(at - 1) && self.is_beside(at);
+        match self.parts[at].kind {
+            Kind::Heading => false,
+            Kind::Item => !follows(),
+            _ => true,
+        }
+    }
+
+    /// Returns true if a part belongs to the section of the part before it.
+    fn is_beside(&self, at: usize) -> bool {
+        self.parts[at - 1].section == self.parts[at].section
+    }
+
+    /// Tells the head of a part, if it fits, with its list and with the heading right above it.
     fn tell(&mut self, at: usize, room: usize) {
-        if !self.is_reached(at) {
+        if self.told[at].is_some() || !self.is_reached(at) {
             return;
         }
-        let lead = self.leads[at].filter(|lead| self.told[*lead].is_none());
-        let cost = |at: usize| self.parts[at].head.chars().count() + 2;
-        let costs = cost(at) + lead.map_or(0, |lead| if lead == at { 0 } else { cost(lead) });
-        let is_item = self.parts[at].kind == Kind::Item;
-        let section = self.parts[at].section;
-        if self.told[at].is_some() || lead == Some(at) || is_item && self.full.contains(&section) {
-            return;
+        let leads = self.leads(at);
+        let goes_on = |next: &usize| leads && self.parts[*next].kind == Kind::Item && self.is_beside(*next);
+        let end = at + 1 + (at + 1..self.parts.len()).take_while(goes_on).count();
+        let begin = if at > 0 && self.parts[at - 1].kind == Kind::Heading && self.is_beside(at) { at - 1 } else { at };
+        let costs = length(&self.parts[begin..end]);
+        // A label that leads to what is not told is no heading.
+        let is_bare = leads && self.parts[at].kind != Kind::Item && end == at + 1;
+        if costs <= room.min(self.left) && !is_bare {
+            self.left -= costs;
+            (begin..end).for_each(|at| self.told[at] = Some(Cow::Borrowed(&self.parts[at].head)));
+        } else if leads
+            && self.parts[at].kind != Kind::Item
+            && let Some(said) = statement(&self.parts[at].whole)
+            && said.chars().count() + 2 <= room.min(self.left)
+        {
+            self.left -= said.chars().count() + 2;
+            self.told[at] = Some(Cow::Owned(said));
         }
-        if costs > room.min(self.left) {
-            // The items of a list are told without gaps.
-            self.full.extend(is_item.then_some(section));
-            return;
-        }
-        self.left -= costs;
-        [Some(at), lead].into_iter().flatten().for_each(|at| self.told[at] = Some(Cow::Borrowed(&self.parts[at].head)));
     }
 
     /// Returns true unless a part goes on from a label that cannot be told whole.
@@ -171,8 +299,13 @@ impl<'p> Selection<'p> {
     /// Tells all of a part whose head is told, or as many of its clauses as fit.
     fn tell_whole(&mut self, at: usize) {
         let Some(told) = &self.told[at] else { return };
-        let (whole, known) = (&self.parts[at].whole, told.chars().count());
-        let more = clause_within(whole, known + self.left).filter(|more| more.chars().count() > known);
+        let (part, known) = (&self.parts[at], told.chars().count());
+        if told.is_empty() || is_lead(&part.whole) && *told != part.head {
+            return;
+        }
+        let more = clause_within(&part.whole, known + self.left);
+        let is_complete = |more: &String| !part.has_list() || more.len() == part.whole.len();
+        let more = more.filter(|more| more.chars().count() > known && is_complete(more));
         if let Some(more) = more {
             self.left -= more.chars().count() - known;
             self.told[at] = Some(Cow::Owned(more));
@@ -183,48 +316,18 @@ impl<'p> Selection<'p> {
     fn text(&self) -> String {
         let mut text = String::new();
         let mut last: Option<&Part> = None;
-        let mut more = 0;
         for (part, told) in self.parts.iter().zip(&self.told) {
+            let Some(told) = told.as_deref().filter(|told| !told.is_empty()) else { continue };
             let goes_on = last.is_some_and(|last| last.section == part.section);
-            let Some(told) = told else {
-                more +=
-                    usize::from(part.kind == Kind::Item && goes_on && last.is_some_and(|last| last.kind == Kind::Item));
-                continue;
-            };
-            if part.kind != Kind::Item || !goes_on {
-                text.push_str(&and_more(&mut more));
-            }
             text = match last.map(|last| last.kind) {
                 None => text,
-                Some(Kind::Item) if part.kind == Kind::Item => text + "; ",
-                Some(Kind::Heading) if goes_on && !last.is_some_and(|last| last.whole.contains(": ")) => text + ": ",
+                Some(Kind::Item) if part.kind == Kind::Item && goes_on => text + "; ",
+                Some(Kind::Heading) if !last.is_some_and(|last| last.whole.contains(": ")) => text + ": ",
                 Some(_) => closed(text) + " ",
             };
             text.push_str(told);
             last = Some(part);
         }
-        text + &and_more(&mut more)
-    }
-
-    /// Drops the headings that name no code and no number and have nothing told below them.
-    fn drop_bare_headings(&mut self) {
-        let mut below = None;
-        for (at, part) in self.parts.iter().enumerate().rev() {
-            let Some(told) = &self.told[at] else { continue };
-            let names = told.contains(['`', '(']) || told.contains(|c: char| c.is_ascii_digit());
-            if part.kind == Kind::Heading && below != Some(part.section) && !names {
-                self.left += told.chars().count() + 2;
-                self.told[at] = None;
-            }
-            below = Some(part.section);
-        }
-    }
-}
-
-/// Counts items that are not told, and begins to count anew.
-fn and_more(count: &mut usize) -> String {
-    match std::mem::take(count) {
-        0 => String::new(),
-        count => format!("; and {count} more"),
+        text
     }
 }

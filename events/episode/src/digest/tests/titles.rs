@@ -57,7 +57,7 @@ fn a_plan_of_files_names_what_was_changed_in_them() {
 #[test]
 fn an_order_that_only_points_is_about_the_command_before_it() {
     let ran = Session::default().ran_by_person("make lint", Report::default());
-    check(ran.prompt("please fix these").edit("src/winch.rs", 4, 1), "Fix make lint in winch.rs");
+    check(ran.prompt("please fix these").edit("src/winch.rs", 4, 1), "Fix make lint errors in winch.rs");
     check(Session::default().prompt("please fix these").edit("src/winch.rs", 4, 1), "Fix these");
 }
 

@@ -57,10 +57,18 @@ fn what_no_commit_took_is_not_committed() {
     check(git(one(), "git status", lists(&["mast.rs"], &[])), &left[1..]);
     check(one().ok("git checkout -- hook.rs && git stash"), &[]);
     check(one().ok("git stash").ok("git stash pop"), &left);
-    let mut cut = lists(&["jib.rs", "hook.rs", "mast.rs"], &[]);
-    cut.files.iter_mut().for_each(|files| files.is_cut = true);
-    let cut = commit(git(two(), "git status", cut), "git add jib.rs && git commit -m Grease", "1a2b3c4", "Grease");
-    check(cut, &[left[0], "Also modified and not committed: mast.rs, and others"]);
+    let cut = |missing, line| {
+        let mut cut = lists(&["hook.rs", "mast.rs"], &[]);
+        cut.files.iter_mut().for_each(|files| (files.is_cut, files.missing) = (true, missing));
+        commit(git(two(), "git status", cut), line, "1a2b3c4", "Grease")
+    };
+    let one_and = "git add jib.rs && git commit -m Grease";
+    check(cut(0, one_and), &left);
+    check(cut(3, one_and), &[left[0], "Also modified and not committed: mast.rs and 2 more"]);
+    check(cut(2, "git add jib.rs oil.rs && git commit -m Grease"), &left);
+    check(cut(3, "git add . && git commit -m Grease"), &[]);
+    // The call has no result.
+    check(status().call("Bash", json!({ "command": "git commit -am Grease" }), None), &[]);
     check(commit(status(), "git commit -am Grease", "1a2b3c4", "Grease"), &[]);
     check(commit(status(), "git add -A && git commit -m Grease", "1a2b3c4", "Grease"), &[]);
     check(commit(status(), "git add jib.rs hook.rs mast.…[+80 chars #0a1b2c3d]", "1a2b3c4", "Grease"), &[]);
@@ -75,15 +83,37 @@ fn what_no_commit_took_is_not_committed() {
 }
 
 #[test]
+fn what_a_failed_commit_was_to_take_may_be_committed() {
+    let staged = || start().edit("/srv/crane/jib.rs", 1, 1).ok("git add jib.rs");
+    let reports = |mut session: Session, report: Report| {
+        if let Some(Item { body: Body::Result(result), .. }) = session.items.last_mut() {
+            result.report = Some(Box::new(report));
+        }
+        session
+    };
+    let failed = |session: Session, unstaged: &[&str]| {
+        let session = session.failed("git commit -m Grease", 1, "no changes added to commit");
+        let session = reports(session, Report { work_tree: Some(lists(unstaged, &[])), ..Report::default() });
+        let logged = vec![("2a2b3c4".to_owned(), "Paint the mast".to_owned())];
+        reports(session.ok("git log --oneline -1"), Report { logged, ..Report::default() })
+    };
+    let landed = failed(staged(), &["mast.rs"]);
+    assert_eq!(landed.digest().state.commit.as_deref(), Some("2a2b3c4 Paint the mast"));
+    check(failed(staged(), &["mast.rs"]), &["Also modified and not committed: mast.rs"]);
+    check(failed(staged(), &["jib.rs"]), &["Edited and not committed: jib.rs"]);
+    assert_eq!(failed(staged(), &["jib.rs"]).digest().state.commit, None);
+}
+
+#[test]
 fn commits_that_were_not_pushed_are_counted_where_that_is_known() {
     let ahead = |count| WorkTree { ahead: Some(count), ..on("main") };
     let grease = |session| commit(session, "git commit -am Grease", "1a2b3c4", "Grease");
     let seen = |count| git(start().ok("git push"), "git status", ahead(count));
-    let told = ["Committed and not pushed: 1a2b3c4 Grease"];
+    let told = ["Committed, no push seen: 1a2b3c4 Grease"];
     check(grease(start()), &[]);
     check(seen(4), &[]);
     check(grease(seen(0)), &told);
-    check(grease(seen(4)), &["Committed and not pushed: 5 commits, the last 1a2b3c4 Grease"]);
+    check(grease(seen(4)), &["Committed, no push seen: 5 commits, the last 1a2b3c4 Grease"]);
     check(git(grease(start().ok("git push")), "git status", ahead(1)), &told);
     // Where nobody pushes, that is the state of the tree and nothing open.
     let elsewhere = || grease(git(start(), "git status", ahead(4)));
@@ -96,10 +126,10 @@ fn commits_that_were_not_pushed_are_counted_where_that_is_known() {
     check(grease(start().ok("git push")).failed("git push && make release", 1, "boom"), &[]);
     check(
         commit(grease(start().ok("git push")), "git commit --amend --no-edit", "2a2b3c4", "Grease"),
-        &["Committed and not pushed: 2a2b3c4 Grease"],
+        &["Committed, no push seen: 2a2b3c4 Grease"],
     );
     check(grease(seen(4)).ok("git reset --hard origin/main"), &[]);
-    check(grease(seen(4)).ok("git pull --rebase"), &["Committed and not pushed: Grease"]);
+    check(grease(seen(4)).ok("git pull --rebase"), &["Committed, no push seen: Grease"]);
     let pushed = WorkTree { pushed: true, ..on("main") };
     check(git(grease(start().ok("git push")), "make release && git log", pushed), &[]);
     let both = "cd /srv/winch && git commit -am Oil";

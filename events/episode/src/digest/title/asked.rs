@@ -212,8 +212,8 @@ fn named(timeline: &Timeline<'_>, rounds: &[&Round<'_>], clause: &Clause<'_>) ->
     let ran =
         ran.filter(|deed| deed.is_persons()).last().and_then(|deed| deed.kept_command()).filter(|_| after.is_empty());
     if let Some(ran) = ran.map(|command| command.shown().into_owned()) {
-        let title = format!("{} {ran} in {name}", before.join(" "));
-        return fits(&title).then(|| capitalised(&title));
+        let title = |what: &str| format!("{} {ran}{what} in {name}", before.join(" "));
+        return [title(" errors"), title("")].into_iter().find(|title| fits(title)).map(|title| capitalised(&title));
     }
     let told = [before, after].concat().join(" ");
     // `Them` and `here` stand for all of it.

@@ -19,6 +19,8 @@ pub(super) struct Changes {
     staged: BTreeMap<String, Staged>,
     /// Changes that were put away, with the root of their tree.
     stashed: Vec<(String, BTreeMap<String, Changed>)>,
+    /// By tree, the number of changed files that the last status left out and that are not known otherwise.
+    hidden: BTreeMap<String, usize>,
 }
 
 /// A file that differs from the last commit.
@@ -31,6 +33,8 @@ pub(super) struct Changed {
     /// Line and time of the last status that lists it.
     pub(super) listed: Option<(u64, Option<Timestamp>)>,
     is_untracked: bool,
+    /// True if the last status, which left files out, counts it among these.
+    is_hidden: bool,
 }
 
 impl Changed {
@@ -52,6 +56,29 @@ impl Changes {
     /// Returns the changed files.
     pub(super) fn files(&self) -> impl Iterator<Item = (&String, &Changed)> {
         self.files.iter()
+    }
+
+    /// Returns the number of changed files whose names are not known.
+    pub(super) fn hidden(&self) -> usize {
+        self.hidden.values().sum()
+    }
+
+    /// Returns the files that were certainly staged.
+    pub(super) fn surely_staged(&self) -> Vec<String> {
+        self.staged.iter().filter(|(_, staged)| staged.is_sure).map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Returns true if a file is not known as changed.
+    pub(super) fn is_clean(&self, path: &str) -> bool {
+        !self.files.contains_key(path)
+    }
+
+    /// Notes that a tree has files that are known now, or no others if their number is unknown.
+    fn reveal(&mut self, root: &str, count: Option<usize>) {
+        match (self.hidden.get_mut(root), count) {
+            (Some(hidden), Some(count)) => *hidden = hidden.saturating_sub(count),
+            _ => _ = self.hidden.remove(root),
+        }
     }
 
     /// Finds the root of each file again, as another tree became known.
@@ -83,6 +110,9 @@ impl Changes {
     }
 
     pub(super) fn stage(&mut self, root: &str, directory: &str, paths: &Paths, is_sure: bool) {
+        if matches!(paths, Paths::All) {
+            self.reveal(root, None);
+        }
         let mut staged = self.below(root, directory, paths);
         if let Paths::Named(named) = paths {
             // The file may not be known as changed.
@@ -103,12 +133,14 @@ impl Changes {
 
     /// Takes back the changes of these files.
     pub(super) fn restore(&mut self, root: &str, directory: &str, paths: &Paths) {
+        self.reveal(root, None);
         for path in self.below(root, directory, paths) {
             self.files.remove(&path);
         }
     }
 
     pub(super) fn put_away(&mut self, root: &str) {
+        self.reveal(root, None);
         let paths = self.below(root, root, &Paths::All);
         let away = paths.into_iter().filter_map(|path| self.files.remove_entry(&path)).collect();
         if self.stashed.len() >= MAX_STASHED {
@@ -136,6 +168,10 @@ impl Changes {
             }
             stays
         });
+        let is_known = |path: &&String| self.files.get(*path).is_some_and(|one| one.listed.is_some() || one.is_hidden);
+        let revealed = taken.iter().filter(|path| !is_known(path)).count();
+        let count = (!matches!(also, Some(Paths::All))).then_some(revealed);
+        self.reveal(root, count);
         self.files.retain(|path, _| !taken.contains(path));
     }
 
@@ -151,6 +187,17 @@ impl Changes {
         let lists = |paths: &[String]| paths.iter().map(|path| absolute(directory, path)).collect::<BTreeSet<_>>();
         let (staged, unstaged, untracked) = (lists(&files.staged), lists(&files.unstaged), lists(&files.untracked));
         let is_new = |path: &str| path.match_indices('/').any(|(end, _)| untracked.contains(&path[..end]));
+        if files.missing == 0 {
+            self.reveal(root, None);
+        } else {
+            let mut known = 0;
+            for (path, changed) in &mut self.files {
+                let own = changed.root == root && changed.edited.is_some();
+                changed.is_hidden = own && !staged.contains(path) && !unstaged.contains(path);
+                known += usize::from(changed.is_hidden);
+            }
+            self.hidden.insert(root.to_owned(), (files.missing as usize).saturating_sub(known));
+        }
         if is_whole {
             let is_listed = |path: &String| [&staged, &unstaged, &untracked].iter().any(|list| list.contains(path));
             let stays = |path: &String, changed: &Changed| {

@@ -22,8 +22,6 @@ pub(super) struct Tree {
     pub(super) branches: BTreeMap<String, Unpushed>,
     /// Place of the last commit.
     pub(super) committed: Option<usize>,
-    /// True if the last status left changes out.
-    pub(super) is_cut: bool,
     /// True if the session pushed.
     pub(super) pushes: bool,
     /// Branches that the session created on the remote and no pull request or merge took up, with line and time of the
@@ -121,9 +119,9 @@ impl Tree {
         let text = match self.unpushed_count() {
             0 => return None,
             count if count > 1 => {
-                format!("Committed and not pushed: {count} commits, the last {shown}")
+                format!("Committed, no push seen: {count} commits, the last {shown}")
             }
-            _ => format!("Committed and not pushed: {shown}"),
+            _ => format!("Committed, no push seen: {shown}"),
         };
         Some(Pointed { text: one_line(&text, LINE_CHARS), line: last.line, at: last.at })
     }
