@@ -135,7 +135,7 @@ impl<'t, 'a> Speech<'t, 'a> {
                         && leads
                         && (said.names_cause || said.lacks || said.shows_code() && (about > 0 || said.is_first));
                 // One that only repeats the failing line explains nothing.
-                let is_more = said.is_long && 3 * about <= 2 * said.words.weight();
+                let is_more = said.is_long && 3 * about <= 2 * said.words.weight() || is_direct && said.lacks;
                 let is_own_act = said.announces || said.is_of_the_agent();
                 if is_telling && is_more && (!is_own_act || said.names_cause) {
                     causes.push((2 * about + usize::from(leads) + usize::from(follows), said.clone()));
@@ -181,7 +181,7 @@ impl<'t, 'a> Speech<'t, 'a> {
         let (about, written) = (self.rare(about), self.fresh(self.written(edits), from));
         best(told(said).filter(|said| said.changes && !said.announces).filter_map(|said| {
             let shared = said.words.shared(&about) + said.words.shared(&written);
-            (shared > 0).then_some((shared, said))
+            (shared > 0).then_some((shared + usize::from(said.is_of_the_agent()), said))
         }))
     }
 
@@ -204,9 +204,9 @@ impl<'t, 'a> Speech<'t, 'a> {
         let Some((named, _)) = bare.strip_prefix('`').and_then(|rest| rest.split_once('`')) else { return false };
         let name = named.split([':', ' ']).next().unwrap_or_default();
         let deeds = &self.timeline.deeds;
-        let edited = edits.iter().filter_map(|(place, _)| {
-            deeds.get(deeds.partition_point(|deed| deed.began < *place)).and_then(Deed::edit)
-        });
+        let edited = edits
+            .iter()
+            .filter_map(|(place, _)| deeds.get(deeds.partition_point(|deed| deed.began < *place)).and_then(Deed::edit));
         name.rsplit('/').next().is_some_and(|last| last.contains('.') && !last.ends_with(')'))
             && !edited.into_iter().any(|(path, ..)| path.ends_with(name))
     }
@@ -353,6 +353,9 @@ fn told<'m>(reply: &'m Message<'_>) -> impl Iterator<Item = Said<'m>> {
 /// Returns true if a clause says what the speaker is about to change, or begins with what was changed: a sentence about
 /// how things are tells at most the cause.
 fn acts(sentence: &str) -> bool {
+    if Signs::read(sentence).has(Sign::Consequence) {
+        return true;
+    }
     let clauses = sentence.split([',', ';', '—', '–', '，', '。']).flat_map(|part| part.split(" - "));
     let mut clauses = clauses.map(|clause| clause.trim().trim_start_matches("so ").trim_start_matches("and "));
     clauses.any(|clause| {
@@ -362,7 +365,7 @@ fn acts(sentence: &str) -> bool {
         let announces = signs.begins(Sign::Announce) || clause.starts_with("Need to ");
         announces && !signs.has(Sign::Cause) && !Signs::read(&verb).begins(Sign::Look)
             || signs.begins(Sign::Change)
-            || signs.begins(Sign::Direct)
+            || signs.begins(Sign::Direct) && !signs.has(Sign::Restrict)
     })
 }
 
