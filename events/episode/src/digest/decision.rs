@@ -161,6 +161,12 @@ fn of_prompt(
         });
         return reasoned.map(|clause| found(format!("User: {}", plain(clause)))).collect();
     };
+    // Whoever stops a plan says what is to be done with it.
+    let last = timeline.deeds.get(before.deeds.clone()).and_then(|deeds| deeds.iter().rfind(|deed| !deed.aside));
+    let stops_plan = round.after_interruption && last.is_some_and(|deed| plan::is_presented(deed) && !deed.succeeded());
+    if stops_plan && !asks(own) && significant_words(own).len() >= TELLING_WORDS {
+        return vec![found(format!("User on the plan: {own}"))];
+    }
     if let Some(chosen) = chosen(prompt, before) {
         return vec![found(chosen)];
     }

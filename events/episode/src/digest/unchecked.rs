@@ -2,9 +2,9 @@
 //!
 //! # Decisions
 //!
-//! - It is told only if it is sure: the plan is the last one, the work on it is concluded, nobody typed anything since (a
-//!   person who goes on has looked at the result), and no call may have been the check: none asked a page or a tool
-//!   outside, or started something that runs on.
+//! - It is told only if it is sure: the plan is the last one, the work on it is concluded, nobody typed anything since but
+//!   an order to commit or push (a person who goes on has looked at the result), and no call may have been the check: none
+//!   asked a page or a tool outside, or started something that runs on.
 
 use super::command::{Command, Family, Step};
 use super::excerpt::one_line;

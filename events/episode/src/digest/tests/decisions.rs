@@ -127,6 +127,20 @@ fn a_plan_decides_what_it_lists_as_decided_or_names_as_its_approach() {
 }
 
 #[test]
+fn who_stops_a_plan_says_what_becomes_of_it() {
+    let stopped = |said: &str| {
+        let plan = json!({ "plan": "# Winch\n1. Grease it\n" });
+        let session = Session::default().prompt("go").call("ExitPlanMode", plan, None);
+        let session = session.result(Outcome::Denied, None, None);
+        session.add(Body::Notice { text: "interrupted by the user".into() }).prompt(said).edit("a.rs", 1, 1)
+    };
+    let said = "Never mind, write down how the drum turns first";
+    check(stopped(said), &[(5, &format!("User on the plan: {said}"))]);
+    check(stopped("Why would the drum be greased first then?"), &[]);
+    check(stopped("Go on"), &[]);
+}
+
+#[test]
 fn what_is_done_for_a_reason_is_a_choice_where_the_change_follows() {
     let said = "The cache is shared. Since two processes write it, I lock it first.";
     let chosen = [(2, said)];
