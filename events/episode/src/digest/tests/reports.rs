@@ -15,7 +15,6 @@ fn check(session: Session, expected: &[(&str, Option<&str>)]) {
 
 #[test]
 fn a_word_that_it_works_is_about_what_was_tried_last() {
-    let error = "reported: error: pathspec 'winch' did not match any files";
     let tried = || {
         Session::default()
             .prompt("`make lift` fails:\n\nerror: pathspec 'winch' did not match any files\n")
