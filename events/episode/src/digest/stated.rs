@@ -155,7 +155,9 @@ pub(super) fn proposes(sentence: &str) -> bool {
 
 /// Returns true if a sentence says little without the one before: it begins with what follows from that.
 pub(super) fn is_connected(sentence: &str) -> bool {
-    let joins = |word: &str| matches!(&*word.to_lowercase(), "so" | "then" | "therefore" | "thus" | "this" | "that");
+    let joins = |word: &str| {
+        matches!(&*word.to_lowercase(), "so" | "then" | "therefore" | "thus" | "this" | "that" | "otherwise")
+    };
     sentence.split_whitespace().next().is_some_and(|word| joins(word.trim_end_matches(',')))
 }
 
