@@ -31,6 +31,8 @@ const MAX_STEERING_BYTES: usize = 1_500;
 const LAST_SENTENCES: usize = 3;
 /// A word of fewer bytes names nothing.
 const NAMING_BYTES: usize = 6;
+/// A word of fewer bytes says nothing of what is asked.
+const TELLING_BYTES: usize = 5;
 /// Two texts of fewer words are not compared.
 const TELLING_WORDS: usize = 4;
 
@@ -192,7 +194,8 @@ fn of_prompt(
 
 /// Returns the first words of an agreeing reply that are about the question.
 fn answer(question: &str, reply: &Message<'_>) -> String {
-    let asked = significant_words(question);
+    let mut asked = significant_words(question);
+    asked.retain(|word| word.len() >= TELLING_BYTES);
     let is_about = |text: &str| !asked.is_disjoint(&significant_words(text));
     let all = sentences(reply.text);
     let said = all.iter().take(LAST_SENTENCES).find(|said| !said.quoted && is_about(said.text));

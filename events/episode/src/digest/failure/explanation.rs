@@ -353,20 +353,30 @@ fn told<'m>(reply: &'m Message<'_>) -> impl Iterator<Item = Said<'m>> {
 /// Returns true if a clause says what the speaker is about to change, or begins with what was changed: a sentence about
 /// how things are tells at most the cause.
 fn acts(sentence: &str) -> bool {
-    if Signs::read(sentence).has(Sign::Consequence) {
-        return true;
-    }
-    let clauses = sentence.split([',', ';', '—', '–', '，', '。']).flat_map(|part| part.split(" - "));
-    let mut clauses = clauses.map(|clause| clause.trim().trim_start_matches("so ").trim_start_matches("and "));
-    clauses.any(|clause| {
-        let signs = Signs::read(clause);
+    let whole = Signs::read(sentence);
+    let does_more_than_look = |clause: &str| {
         let is_leading = |word: &&str| LEADING.contains(&&*word.to_lowercase());
         let verb = clause.split_whitespace().skip_while(is_leading).collect::<Vec<_>>().join(" ");
+        !Signs::read(&verb).begins(Sign::Look)
+    };
+    // What was changed before is told in the past: `I added the drum, but do not use it yet`.
+    let contrasts = whole.has_any(&[Sign::Contrast, Sign::Change]);
+    let takes = |clause: &str| {
+        let signs = Signs::read(clause);
+        contrasts && signs.begins(Sign::Speaker) && !signs.has(Sign::Change) && does_more_than_look(clause)
+    };
+    let clauses = sentence.split([',', ';', '—', '–', '，', '。']).flat_map(|part| part.split(" - "));
+    let mut clauses = clauses.map(|clause| clause.trim().trim_start_matches("so ").trim_start_matches("and "));
+    let is_act = |clause: &str| {
+        let signs = Signs::read(clause);
         let announces = signs.begins(Sign::Announce) || clause.starts_with("Need to ");
-        announces && !signs.has(Sign::Cause) && !Signs::read(&verb).begins(Sign::Look)
+        announces && !signs.has(Sign::Cause) && does_more_than_look(clause)
             || signs.begins(Sign::Change)
             || signs.begins(Sign::Direct) && !signs.has(Sign::Restrict)
-    })
+    };
+    whole.has(Sign::Consequence)
+        || clauses.any(|clause| is_act(clause) || takes(clause))
+        || sentence.split(": ").skip(1).any(takes)
 }
 
 /// Returns the words of the sentences of a message that take a cause back, with its position: without what follows

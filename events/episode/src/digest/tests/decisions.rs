@@ -56,16 +56,16 @@ fn a_person_corrects_and_lays_down() {
     check(start().prompt("say in the notes how long it waits. one line is enough").edit("a.md", 1, 1), &[]);
     check(start().prompt("why don't you use the lock file?").edit("a.rs", 1, 1), &[]);
     check(start().prompt("let's update the manual with that. add a section on locks").edit("a.md", 1, 1), &[]);
-    let asked = |reply| start().prompt("could we use the lock file for it?").reply(reply).edit("a.rs", 1, 1);
-    check(asked("Yes, that is simpler."), &[(3, "User: could we use the lock file for it? (agreed)")]);
-    let answered = "User: could we use the lock file for it? Agent: The lock file has room for it.";
-    check(asked("Yes! The lock file has room for it."), &[(3, answered)]);
-    let doubted = "maybe we should use the lock file for it?\nerror: no such table";
+    let asked = |reply| start().prompt("could we use the lockfile for it?").reply(reply).edit("a.rs", 1, 1);
+    check(asked("Yes, that is simpler."), &[(3, "User: could we use the lockfile for it? (agreed)")]);
+    let answered = "User: could we use the lockfile for it? Agent: The lockfile has room for it.";
+    check(asked("Yes! The lockfile has room for it."), &[(3, answered)]);
+    let doubted = "maybe we should use the lockfile for it?\nerror: no such table";
     check(
-        start().prompt(doubted).reply("Yes! The lock file has room.").ok("git mv a b"),
-        &[(3, "User: maybe we should use the lock file for it? Agent: The lock file has room.")],
+        start().prompt(doubted).reply("Yes! The lockfile has room.").ok("git mv a b"),
+        &[(3, "User: maybe we should use the lockfile for it? Agent: The lockfile has room.")],
     );
-    check(asked("The lock file is gone."), &[]);
+    check(asked("The lockfile is gone."), &[]);
     check(start().prompt("leave that for tomorrow"), &[]);
     let again = |prompt| start().add(Body::Notice { text: "interrupted by the user".into() }).prompt(prompt);
     check(again("no, the library can do this"), &[(4, "User: no, the library can do this")]);
