@@ -154,7 +154,7 @@ fn how_did_we_solve_this_error_before() {
     let nothing = (&unknown["cause"], &unknown["resolution"], &unknown["abstained"]);
     assert_eq!(nothing, (&Value::Null, &Value::Null, &json!(true)), "{unknown}");
     let never = of_examples(&["fix", "two_workers_share_the_outbox timed out"]);
-    assert!(never.out.contains("never resolved") && never.out.contains("b84e6a10"), "{}", never.out);
+    assert!(never.out.contains("no resolution seen") && never.out.contains("b84e6a10"), "{}", never.out);
 }
 
 #[test]

@@ -234,7 +234,7 @@ pub fn fix(asked: &FixQuery, witnesses: &[Witness], limit: usize) -> Fix {
         (seen, 0) if unsure => {
             format!("{like}seen {} in {sessions}; it ran again, and how that ended is not known", times(seen))
         }
-        (seen, 0) => format!("{like}seen {} in {sessions}, never resolved{around}", times(seen)),
+        (seen, 0) => format!("{like}seen {} in {sessions}, no resolution seen{around}", times(seen)),
         (seen, resolved) => format!("{like}seen {} in {sessions}, went away {}{around}", times(seen), times(resolved)),
     };
     // Beside the failure itself, those that are only similar say nothing.

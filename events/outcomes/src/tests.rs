@@ -227,14 +227,14 @@ fn what_never_went_away_is_said_so() {
         .fails("npm run deploy", "Error: connect ECONNREFUSED 10.0.0.7:5432");
     let witness = [session.witness("one", "/srv/shop")];
     let told = fix_of("connect ECONNREFUSED 127.0.0.1:5432", &witness);
-    assert_eq!(told.message, "seen twice in 1 session, never resolved");
+    assert_eq!(told.message, "seen twice in 1 session, no resolution seen");
     let found = &told.matches[0];
     assert!(found.same && found.fixes.is_empty(), "{found:?}");
     assert_eq!(found.tried_in_vain[0].files, ["deploy.json"]);
     // The last occurrence.
     assert_eq!(found.unresolved.as_ref().map(|place| place.line), Some(7));
     let like = fix_of("connect ECONNREFUSED to the queue", &witness);
-    assert_eq!(like.message, "others like it were seen twice in 1 session, never resolved");
+    assert_eq!(like.message, "others like it were seen twice in 1 session, no resolution seen");
     let nothing = fix_of("segmentation fault", &witness);
     assert!(nothing.message.starts_with("not seen as a failure in any session") && nothing.matches.is_empty());
     for general in

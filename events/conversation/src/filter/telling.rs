@@ -175,7 +175,7 @@ fn pytest_reason(line: &str) -> Option<&str> {
 }
 
 /// True if the line begins with an exception: `pkg.mod.SomeError: why`, `SomeException`.
-fn is_exception(line: &str) -> bool {
+pub(super) fn is_exception(line: &str) -> bool {
     let end = line.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))).unwrap_or(line.len());
     let (name, rest) = line.split_at(end);
     if !name.ends_with("Error") && !name.ends_with("Exception") {

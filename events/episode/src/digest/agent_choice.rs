@@ -371,8 +371,10 @@ fn introduction<'a>(sentence: &Sentence<'a>) -> Option<&'a str> {
 
 /// Returns what follows the bold lead of a point: `**Layout mended**: replaced the rows with a grid`.
 fn after_lead(sentence: &str) -> Option<&str> {
-    let (_, rest) = sentence.strip_prefix("**")?.split_once("**")?;
-    Some(rest.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`'))
+    let (lead, rest) = sentence.strip_prefix("**")?.split_once("**")?;
+    // What was repaired is no choice, unless by its own word.
+    let is_choice = |rest: &str| !Signs::read(lead).has(Sign::Repair) || Signs::read(rest).has(Sign::Choose);
+    Some(rest.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`')).filter(|rest| is_choice(rest))
 }
 
 /// Returns true for what is said of tests or benefits: below a heading of them, or an item about tests.
@@ -405,6 +407,15 @@ pub(super) fn is_change(deed: &Deed<'_>) -> bool {
 
 fn commits(deed: &Deed<'_>) -> bool {
     deed.succeeded() && (deed.commits() || deed.call.is_some_and(|call| call.commit.is_some()))
+}
+
+/// Returns true if files were changed in a round, or a command was run that changes something.
+pub(super) fn has_worked(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
+    let changes = |deed: &Deed<'_>| {
+        let steps = deed.parsed_command().map(|command| command.steps());
+        deed.succeeded() && steps.is_some_and(|steps| steps.iter().any(|step| step.changes()))
+    };
+    has_changed(timeline, round) || timeline.deeds[round.deeds.clone()].iter().any(changes)
 }
 
 /// Returns true if files were changed in a round.

@@ -148,13 +148,17 @@ impl Episode {
         self.corrected.iter().filter(is_told).map(|it| self.relative(&it.text()).into_owned()).collect()
     }
 
+    /// Only what is open at the end is known not to be resolved.
     fn error_lines(&self) -> Vec<String> {
-        let line = |error: &super::ErrorLine| match &error.resolution {
-            Some(resolution) => {
-                format!("{} -> resolved: {}", self.relative(&error.text), self.relative(&resolution.text))
-            }
-            None => {
-                format!("{} -> not resolved{}", self.relative(&error.text), self.relative(&self.not_a_fix(error)))
+        let is_open = |error: &super::ErrorLine| {
+            self.unresolved.iter().any(|open| open.line == error.line && open.text == error.text)
+        };
+        let line = |error: &super::ErrorLine| {
+            let told = self.relative(&error.text);
+            match &error.resolution {
+                Some(resolution) => format!("{told} -> resolved: {}", self.relative(&resolution.text)),
+                None if is_open(error) => format!("{told} -> not resolved{}", self.relative(&self.not_a_fix(error))),
+                None => format!("{told}{}", self.relative(&self.not_a_fix(error))),
             }
         };
         self.errors.iter().map(line).collect()

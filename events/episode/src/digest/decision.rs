@@ -13,6 +13,7 @@ use super::excerpt::{one_line, without_filter_mark};
 use super::plan::{self, Done};
 use super::question;
 use super::repetition::{significant_words, without_repetitions};
+use super::request::before_log;
 use super::sentence::{asks, clauses, plain, sentences};
 use super::settled::{Settled, settled};
 use super::stated::{MIN_WORDS, is_left_to_the_reader, proposes};
@@ -30,6 +31,8 @@ const MAX_STEERING_BYTES: usize = 1_500;
 const LAST_SENTENCES: usize = 3;
 /// A word of fewer bytes names nothing.
 const NAMING_BYTES: usize = 6;
+/// A word of fewer bytes says nothing of what is asked.
+const TELLING_BYTES: usize = 5;
 /// Two texts of fewer words are not compared.
 const TELLING_WORDS: usize = 4;
 
@@ -101,15 +104,28 @@ fn answers(question: &str, said: &str) -> bool {
     question.ends_with('?') && !asked.is_disjoint(&said)
 }
 
+/// Returns true if two texts share half of the words of the shorter one.
+fn tells_the_same(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
+    let fewest = one.len().min(other.len());
+    fewest >= TELLING_WORDS && one.intersection(other).count() * 2 >= fewest
+}
+
+/// Returns true if a prompt that objects also says what is wanted: a complaint alone overrules nothing.
+fn chooses(text: &str) -> bool {
+    clauses(text).flat_map(|clause| clause.split([',', ';', '—'])).any(|clause| {
+        let signs = Signs::read(without_assent(clause));
+        signs.has_any(&[Sign::Direct, Sign::Steer, Sign::Contrast, Sign::Suggest, Sign::Revert, Sign::Keep])
+    })
+}
+
 /// Drops what is told again at a later line: half of its words, or of those of the later one.
 fn told_last(found: Vec<(usize, Pointed)>) -> Vec<(usize, Pointed)> {
     let matter: Vec<BTreeSet<String>> = found.iter().map(|(_, said)| significant_words(&said.text)).collect();
     let is_told_again = |at: usize| {
         let until = found.len().min(at + MAX_ENTRIES);
-        (at + 1..until).filter(|later| found[*later].1.line != found[at].1.line).any(|later| {
-            let fewest = matter[at].len().min(matter[later].len());
-            fewest >= TELLING_WORDS && matter[at].intersection(&matter[later]).count() * 2 >= fewest
-        })
+        (at + 1..until)
+            .filter(|later| found[*later].1.line != found[at].1.line)
+            .any(|later| tells_the_same(&matter[at], &matter[later]))
     };
     let again: Vec<bool> = (0..found.len()).map(is_told_again).collect();
     found.into_iter().zip(again).filter(|(_, again)| !again).map(|(found, _)| found).collect()
@@ -124,26 +140,41 @@ fn of_prompt(
     in_work: bool,
 ) -> Vec<Found> {
     let found = |text: String| Found { place: prompt.place, said: pointed(&text, prompt), by_person: true };
-    if prompt.text.len() > MAX_STEERING_BYTES
+    if in_work && plan::pasted(prompt.text).is_none() {
+        let listed = plan::listed_decisions(prompt.text);
+        if !listed.is_empty() {
+            return listed.into_iter().map(|text| found(format!("User: {text}"))).collect();
+        }
+    }
+    let own = before_log(prompt.text);
+    if own.len() > MAX_STEERING_BYTES
         || plan::pasted(prompt.text).is_some()
         || super::is_for_the_harness(prompt.text.trim())
     {
         return Vec::new();
     }
-    let clauses: Vec<&str> = clauses(prompt.text).collect();
+    let clauses: Vec<&str> = clauses(own).collect();
     let Some(before) = before else {
         // Everything else in the first prompt is the purpose of the session.
         let reasoned = clauses.into_iter().filter(|clause| {
             let signs = Signs::read(clause);
-            signs.has(Sign::Contrast) && signs.has(Sign::Reason) && !signs.asks() && !signs.has(Sign::Trouble)
+            let tells = signs.has(Sign::Reason) || in_work && signs.has(Sign::Steer);
+            signs.has(Sign::Contrast) && tells && !signs.asks() && !signs.has(Sign::Trouble)
         });
         return reasoned.map(|clause| found(format!("User: {}", plain(clause)))).collect();
     };
+    // Whoever stops a plan says what is to be done with it.
+    let last = timeline.deeds.get(before.deeds.clone()).and_then(|deeds| deeds.iter().rfind(|deed| !deed.aside));
+    let stops_plan = round.after_interruption && last.is_some_and(|deed| plan::is_presented(deed) && !deed.succeeded());
+    if stops_plan && !asks(own) && significant_words(own).len() >= TELLING_WORDS {
+        return vec![found(format!("User on the plan: {own}"))];
+    }
     if let Some(chosen) = chosen(prompt, before) {
         return vec![found(chosen)];
     }
-    let agreed = round.replies.first().is_some_and(|reply| Signs::read(reply.text).begins(Sign::Assent));
-    let received = Reception { in_work, agreed: agreed && agent_choice::has_changed(timeline, round) };
+    let reply = round.replies.first();
+    let agreed = reply.is_some_and(|reply| Signs::read(reply.text).begins(Sign::Assent));
+    let received = Reception { in_work, agreed: agreed && agent_choice::has_worked(timeline, round) };
     let steering: Vec<&str> = clauses.iter().copied().filter(|clause| steers(clause, received)).collect();
     let objects = |clause: &&str| Signs::read(clause).begins(Sign::Object);
     if steering.is_empty() && round.after_interruption && clauses.first().is_some_and(objects) {
@@ -152,7 +183,26 @@ fn of_prompt(
             && clauses.iter().any(|clause| significant_words(clause).len() >= 2);
         return if short { vec![found(format!("User: {}", prompt.text))] } else { Vec::new() };
     }
-    steering.into_iter().map(|clause| found(format!("User: {}", plain(clause)))).collect()
+    let told = |clause: &str| {
+        let signs = Signs::read(clause);
+        let orders = signs.has(Sign::Contrast) || signs.has(Sign::Direct) && !signs.has(Sign::Suggest);
+        let answer = reply.filter(|_| signs.asks() && !orders).map(|reply| answer(clause, reply)).unwrap_or_default();
+        format!("User: {}{answer}", plain(clause))
+    };
+    steering.into_iter().map(told).map(found).collect()
+}
+
+/// Returns the first words of an agreeing reply that are about the question.
+fn answer(question: &str, reply: &Message<'_>) -> String {
+    let mut asked = significant_words(question);
+    asked.retain(|word| word.len() >= TELLING_BYTES);
+    let is_about = |text: &str| !asked.is_disjoint(&significant_words(text));
+    let all = sentences(reply.text);
+    let said = all.iter().take(LAST_SENTENCES).find(|said| !said.quoted && is_about(said.text));
+    said.map_or_else(
+        || " (agreed)".to_owned(),
+        |said| format!(" Agent: {}", plain(said.text).trim_end_matches([':', '：'])),
+    )
 }
 
 /// Returns true if a clause is about how the work goes on: `don't worry`, or which tool to look with.
@@ -265,6 +315,10 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
         if asks(said.text) {
             return Vec::new();
         }
+        // What is to come before a commit is no word against it.
+        if deed.is_some_and(|deed| deed.call.is_some_and(|call| call.commit.is_some())) {
+            return whole("User: ");
+        }
         let what = deed.map(|deed| refused(timeline, deed)).unwrap_or_default();
         return whole(&format!("User refused {what}: "));
     }
@@ -280,9 +334,6 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
 fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
     if plan::is_presented(deed) {
         return "the plan".to_owned();
-    }
-    if let Some(subject) = deed.call.and_then(|call| call.commit.as_deref()) {
-        return format!("the commit `{}`", one_line(subject, SHORT_CHARS));
     }
     let what = deed.command().or_else(|| deed.target().map(|target| timeline.relative_path(target)));
     let what = what.map(|what| one_line(&without_filter_mark(what), SHORT_CHARS));
@@ -302,7 +353,7 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Pointed> {
         let [before, after] = pair else { continue };
         let Some(prompt) = &after.prompt else { continue };
         let Some(first) = clauses(prompt.text).next() else { continue };
-        if prompt.text.len() > MAX_STEERING_BYTES || !Signs::read(first).begins(Sign::Object) {
+        if prompt.text.len() > MAX_STEERING_BYTES || !Signs::read(first).begins(Sign::Object) || !chooses(prompt.text) {
             continue;
         }
         let begins = before.prompt.as_ref().map_or(0, |prompt| prompt.place);
@@ -314,7 +365,12 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Pointed> {
         let mut parts = first.split([',', ';', ':', '—']).flat_map(|part| part.split(" - "));
         let reverting = parts.find(|part| Signs::read(part).has(Sign::Revert)).map(significant_words);
         let means_all = reverting.is_some_and(|words| (from..until).all(|at| shared(at, &words) < 2));
-        let is_overruled = |at: &usize| !found[*at].by_person && (means_all || shared(*at, &objection) >= 2);
+        let later = found.partition_point(|later| later.place <= prompt.place);
+        let is_restated = |at: usize| {
+            (later..found.len().min(later + MAX_ENTRIES)).any(|again| tells_the_same(&matter[at], &matter[again]))
+        };
+        let is_overruled =
+            |at: &usize| !found[*at].by_person && (means_all || shared(*at, &objection) >= 2 && !is_restated(*at));
         let by = pointed(&format!("User: {}", prompt.text), prompt);
         ended.extend((from..until).filter(is_overruled).map(|at| (at, by.clone())));
     }

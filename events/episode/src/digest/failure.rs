@@ -281,8 +281,11 @@ impl<'a> Walk<'a, '_> {
             if resolution.text == PASSED_LATER {
                 continue;
             }
-            let then = format!("{}; {FAILED_OTHERWISE}", resolution.text);
-            resolution.text = one_line(&then, ERROR_CHARS);
+            // How a command is called right is known, whatever it reports then.
+            if !open.is_usage {
+                let then = format!("{}; {FAILED_OTHERWISE}", resolution.text);
+                resolution.text = one_line(&then, ERROR_CHARS);
+            }
             self.resolve(&open, resolution, mending);
         }
         again

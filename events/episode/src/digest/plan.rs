@@ -1,15 +1,17 @@
 //! Approved plans: what they decide, and which of the files they name nobody touched.
 
+mod left_out;
+
+pub(super) use self::left_out::left_out;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::command::Command;
-use super::excerpt::{one_line, without_filter_mark};
+use super::excerpt::without_filter_mark;
 use super::repetition::significant_words;
 use super::sentence::{Sentence, list_marker, plain, sentences};
 use super::stated::{MIN_WORDS, concludes_choice, limits, plans_choice};
-use super::timeline::{Deed, Message, Timeline};
-use super::{LINE_CHARS, Pointed};
+use super::timeline::{Deed, Timeline};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Act;
 use baton_conversation::quoted_text::own_words;
@@ -25,10 +27,6 @@ const MAX_OF_LIST: usize = 6;
 const MIN_CHOICES: usize = 2;
 /// Words before the file that an item is about: `New file: src/a.rs`.
 const WORDS_BEFORE: usize = 2;
-/// Number of last plans of which left out files are told.
-const MAX_PLANS: usize = 4;
-/// Fewest files of a list that were touched if the others count as left out.
-const MIN_TOUCHED: usize = 2;
 
 /// A plan that a person approved, or gave to be carried out.
 pub(super) struct Plan<'a> {
@@ -94,6 +92,12 @@ pub(super) fn pasted(prompt: &str) -> Option<&str> {
         return Some(text);
     }
     introduced.then_some(rest.trim_start()).filter(|plan| plan.starts_with('#'))
+}
+
+/// Returns what a prompt that is no plan lists below a heading of decisions.
+pub(super) fn listed_decisions(prompt: &str) -> Vec<String> {
+    let decided = sections(prompt).into_iter().filter(|section| section.kind == Kind::Decisions);
+    decided.flat_map(|section| section.items()).take(MAX_LISTED).map(plain).collect()
 }
 
 /// Returns true if a call presents a plan, unlike one that only begins planning.
@@ -268,10 +272,16 @@ impl<'a> Section<'a> {
         items
     }
 
-    /// Returns what it leaves as it is or out.
+    /// Returns what it leaves out, or a sentence of what it leaves as it is: a list of that says only how far the work goes.
     fn limits(&self, items: &[&str]) -> Option<String> {
+        let signs = Signs::read(self.heading);
+        let is_excluded = signs.begins(Sign::Restrict) && !signs.has_any(&[Sign::Keep, Sign::Lack]);
         let items: Vec<String> = items.iter().copied().map(plain).collect();
-        let text = if items.is_empty() { first_statement(sentences(self.text).into_iter())? } else { items.join("; ") };
+        let text = match items.is_empty() {
+            true => first_statement(sentences(self.text).into_iter())?,
+            false if is_excluded => items.join("; "),
+            false => return None,
+        };
         Some(format!("{}: {text}", plain(self.heading)))
     }
 }
@@ -347,59 +357,6 @@ fn has_lead(item: &str) -> bool {
     lead.is_some_and(|(lead, rest)| !lead.contains('`') && rest.chars().any(char::is_alphanumeric))
 }
 
-/// Returns the items of the last plans about files that nobody touched afterwards, if other files of the same list were.
-/// A plan does not count if a person later changed what is wanted.
-pub(super) fn left_out(timeline: &Timeline<'_>) -> Vec<Pointed> {
-    let mut found: Vec<Pointed> = Vec::new();
-    let plans = approved(timeline);
-    for plan in &plans[plans.len().saturating_sub(MAX_PLANS)..] {
-        let prompts = timeline.rounds.iter().filter_map(|round| round.prompt.as_ref());
-        let objects = |said: &&Message<'_>| Signs::read(said.text).has_any(&[Sign::Object, Sign::Contrast]);
-        if prompts.filter(|said| said.place > plan.place).any(|said| objects(&said)) {
-            continue;
-        }
-        let touched = touched_names(timeline, plan.place);
-        for section in sections(&plan.text) {
-            let items: Vec<(&str, &str)> = section
-                .text
-                .lines()
-                .filter_map(|line| item(line).and_then(|item| Some((item, file_of(item)?))))
-                .collect();
-            let is_touched = |name: &str| touched.contains(name);
-            if items.iter().filter(|(_, name)| is_touched(name)).count() < MIN_TOUCHED {
-                continue;
-            }
-            let is_left = |name: &str| !is_touched(name) && !is_looked_at(timeline, plan.place, name);
-            let untouched = items.iter().filter(|(item, name)| is_left(name) && !item.contains("(if "));
-            found.extend(untouched.map(|(item, _)| {
-                let text = one_line(&format!("{NOT_DONE}{}", plain(item)), LINE_CHARS);
-                Pointed { text, line: plan.line, at: plan.at }
-            }));
-        }
-    }
-    found
-}
-
-/// Returns true if a file was looked at from a place on: left as it is, it needed no change.
-fn is_looked_at(timeline: &Timeline<'_>, from: usize, name: &str) -> bool {
-    let later = timeline.deeds.iter().filter(|deed| deed.began >= from && deed.succeeded());
-    let mut looks = later.filter(|deed| matches!(deed.act(), Act::Read | Act::Search)).filter_map(Deed::target);
-    looks.any(|path| path.rsplit(['/', '\\']).next() == Some(name))
-}
-
-/// Returns the names of the files that were edited, and all words of the commands that were run, from a place on.
-fn touched_names<'a>(timeline: &Timeline<'a>, from: usize) -> BTreeSet<&'a str> {
-    let later = timeline.deeds.iter().filter(|deed| deed.began >= from && deed.succeeded());
-    // What git is told about a file does not change it.
-    let acts = |deed: &&Deed<'a>| {
-        let looks = deed.kept_command().is_some_and(Command::only_looks);
-        !looks && !deed.command().is_some_and(|text| text.trim_start().starts_with("git "))
-    };
-    let texts = later.filter(acts).filter_map(|deed| deed.edit().map(|(path, ..)| path).or_else(|| deed.command()));
-    let is_border = |c: char| c.is_whitespace() || "/\\'\"`=:;,()<>|&$".contains(c);
-    texts.flat_map(|text| text.split(is_border)).filter(|word| !word.is_empty()).collect()
-}
-
 /// Returns the name of the file that an item begins with.
 fn file_of(item: &str) -> Option<&str> {
     let words = item.split(|c: char| c.is_whitespace() || "`*[](),".contains(c)).filter(|word| !word.is_empty());
@@ -418,6 +375,12 @@ fn item(line: &str) -> Option<&str> {
     list_marker(line).map(|marker| line[marker..].trim()).filter(|item| !item.is_empty())
 }
 
+/// Returns true for a line in bold that stands as a heading of decisions: `**User decisions:**`.
+fn announces_decisions(line: &str) -> bool {
+    let label = line.strip_prefix("**").and_then(|rest| rest.trim_end_matches([':', '：']).strip_suffix("**"));
+    label.is_some_and(|label| !label.contains("**") && Signs::read(label).has(Sign::DecisionHead))
+}
+
 fn sections(plan: &str) -> Vec<Section<'_>> {
     let mut found = vec![Section::new("")];
     let (mut begin, mut end) = (0, 0);
@@ -426,7 +389,7 @@ fn sections(plan: &str) -> Vec<Section<'_>> {
         let bare = line.trim();
         fenced ^= bare.starts_with("```") || bare.starts_with("~~~");
         end += line.len();
-        if bare.starts_with('#') && !fenced {
+        if (bare.starts_with('#') || announces_decisions(bare)) && !fenced {
             found.push(Section::new(bare));
             begin = end;
         }

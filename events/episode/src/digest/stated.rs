@@ -141,7 +141,8 @@ pub(super) fn concludes_choice(sentence: &str) -> usize {
 /// Returns true if a sentence of a plan says what is taken instead of something else.
 pub(super) fn plans_choice(sentence: &str) -> bool {
     Told::read(sentence).is_some_and(|told| {
-        told.signs.has(Sign::Contrast)
+        told.signs.has_any(&[Sign::Contrast, Sign::Choose, Sign::Reason])
+            && !is_connected(&told.own)
             && !told.signs.has_any(&[Sign::Trouble, Sign::Hedge, Sign::Cause])
             && !is_measurement(&told.own)
     })
@@ -154,7 +155,9 @@ pub(super) fn proposes(sentence: &str) -> bool {
 
 /// Returns true if a sentence says little without the one before: it begins with what follows from that.
 pub(super) fn is_connected(sentence: &str) -> bool {
-    let joins = |word: &str| matches!(&*word.to_lowercase(), "so" | "then" | "therefore" | "thus" | "this" | "that");
+    let joins = |word: &str| {
+        matches!(&*word.to_lowercase(), "so" | "then" | "therefore" | "thus" | "this" | "that" | "otherwise")
+    };
     sentence.split_whitespace().next().is_some_and(|word| joins(word.trim_end_matches(',')))
 }
 
@@ -186,7 +189,7 @@ fn telling(sentence: &str) -> Option<(String, Signs)> {
     let is_idle = signs.asks()
         || [Sign::Offer, Sign::Quantity].iter().any(|sign| signs.begins(*sign))
         || signs.has_any(&[Sign::Repair, Sign::Later, Sign::Remaining, Sign::Next])
-        || signs.has(Sign::Foreign) && !signs.has(Sign::Restrict)
+        || signs.has(Sign::Foreign)
         || signs.has(Sign::Idle);
     let introduces = own.trim_end_matches(['*', '_', ' ', '\n']).ends_with([':', '：']);
     (says_enough && !is_idle && !introduces).then_some((own, signs))

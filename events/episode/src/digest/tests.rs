@@ -12,6 +12,7 @@ mod decisions;
 mod errors;
 mod evidence;
 mod open_ends;
+mod reports;
 mod sources;
 mod state;
 mod titles;

@@ -2,15 +2,16 @@
 //!
 //! # Decisions
 //!
-//! - It is told only if it is sure: the plan is the last one, the work on it is concluded, nobody typed anything since (a
-//!   person who goes on has looked at the result), and no call may have been the check: none asked a page or a tool
-//!   outside, or started something that runs on.
+//! - It is told only if it is sure: the plan is the last one, the work on it is concluded, nobody typed anything since but
+//!   an order to commit or push (a person who goes on has looked at the result), and no call may have been the check: none
+//!   asked a page or a tool outside, or started something that runs on.
 
 use super::command::{Command, Family, Step};
 use super::excerpt::one_line;
 use super::exchange;
 use super::plan;
 use super::sentence::{list_marker, plain};
+use super::stated::MIN_WORDS;
 use super::timeline::{Deed, Round, Timeline};
 use super::{LINE_CHARS, Pointed, work};
 use crate::lexicon::{Sign, Signs};
@@ -30,7 +31,7 @@ pub(super) fn by_hand(timeline: &Timeline<'_>) -> Option<Pointed> {
         let acts = deed.kept_command().map_or(deed.edit().is_some(), |command| !command.only_looks());
         acts && deed.succeeded()
     };
-    let goes_on = work::requests(timeline).any(|said| said.place > plan.place);
+    let goes_on = work::requests(timeline).any(|said| said.place > plan.place && !orders_delivery(said.text));
     // A picture, or a prompt that is not shown.
     let is_hidden = |round: &Round<'_>| round.prompt.is_none() && round.deeds.start > 0;
     let hidden = timeline.rounds.iter().filter(|round| is_hidden(round));
@@ -49,11 +50,18 @@ pub(super) fn by_hand(timeline: &Timeline<'_>) -> Option<Pointed> {
     (!steps.is_empty()).then_some(Pointed { text, line: plan.line, at: plan.at })
 }
 
+/// Returns true for `commit`, `push it`: nobody needs to have looked at the result.
+fn orders_delivery(text: &str) -> bool {
+    let signs = Signs::read(text);
+    text.split_whitespace().count() < MIN_WORDS && signs.begins(Sign::Order) && !signs.begins(Sign::Look)
+}
+
 /// Returns true if a call may be a look at what runs, or a person's own.
 fn may_check(deed: &Deed<'_>) -> bool {
     let asks = |text: &str| text.contains("curl ") || text.contains("localhost");
+    let runs = |command: &Command<'_>| command.steps().iter().any(|step| step.family() == Family::Run);
     deed.is_persons()
-        || deed.in_background()
+        || deed.in_background() && deed.kept_command().is_none_or(runs)
         || matches!(deed.act(), Act::Fetch | Act::Mcp)
         || deed.command().is_some_and(asks)
 }

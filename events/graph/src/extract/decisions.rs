@@ -55,8 +55,12 @@ impl Extractor<'_> {
         }
     }
 
-    /// Adds the decisions. One that a person objected to ends with the next of the session.
+    /// Adds the decisions. One that a person objected to ends with the next of the session. A subagent reports to another
+    /// agent, which decides what of it holds.
     pub(super) fn decisions(&mut self, episode: &Episode) {
+        if self.at.parent.is_some() {
+            return;
+        }
         let all = episode.decisions.iter().chain(&episode.superseded);
         let choices: Vec<_> = all.map(|decision| (decision.line, settled(&decision.text))).collect();
         let is_replaced = |earlier: &Pointed| {

@@ -11,7 +11,7 @@ fn what_was_got_around_has_not_gone_away() {
         assert_eq!((told.message.as_str(), told.matches[0].fixes[0].text.as_str()), (message, text));
         assert_eq!(told.matches[0].unresolved.is_some(), text != PASSED_LATER);
     };
-    let around = "seen once in 1 session, never resolved, got around once";
+    let around = "seen once in 1 session, no resolution seen, got around once";
     check("wrap cargo test", "cargo test", around, "by `cargo test` instead of `wrap cargo test`");
     check("git commit -m a", "git commit -m a --no-verify", around, "with `--no-verify`, not checked");
     check("make", "make", "seen once in 1 session, went away once", PASSED_LATER);

@@ -2,10 +2,14 @@
 //! print errors and pass.
 
 use super::super::summary::count_of_fails;
-use super::super::telling::{Rank, rank, reason};
+use super::super::telling::{Rank, is_exception, rank, reason};
 
 /// Begins the line of a failed test, which stands behind what the test printed.
 const FAILED: &str = "(fail) ";
+/// Begins an assertion that shows no values.
+const BARE: &str = "error: expect(";
+/// Maximum number of lines between an exception and the end of its test: the trace and two pieces of code.
+const MAX_TRACE: usize = 60;
 /// Heading of an error outside any test, which follows.
 const UNHANDLED: &str = "# Unhandled error between tests";
 
@@ -15,7 +19,12 @@ pub(super) fn failed(lines: &[&str]) -> Option<String> {
         if let Some(test) = line.strip_prefix(FAILED) {
             let name = test.rsplit_once(" [").map_or(test, |(name, _)| name);
             let before = lines[..at].iter().rposition(|line| ends_test(line)).map_or(0, |mark| mark + 1);
-            let cause = (before..at).rev().find(|&at| rank(lines[at]) == Rank::Cause);
+            let cause = (before..at).rev().find(|&at| is_cause(lines, at));
+            // That two values differ says less than the exception that the program printed before.
+            let near = before.max(at.saturating_sub(MAX_TRACE));
+            let thrown = || (near..at).rev().find(|&at| is_exception(lines[at]));
+            let cause =
+                cause.map(|at| Some(at).filter(|&at| !lines[at].starts_with(BARE)).or_else(thrown).unwrap_or(at));
             return Some(
                 cause.map_or_else(|| format!("{FAILED}{name}"), |at| format!("{name}: {}", reason(lines, at))),
             );

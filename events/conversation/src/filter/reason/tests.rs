@@ -48,6 +48,10 @@ fn what_passing_tests_print_is_no_reason() {
         Some("pay > twice: error: expect(received).toBe(expected)"),
     );
     check(
+        "pay.test.ts:\nDatabaseError: no such table\n   at pay (orders.ts:3:1)\nerror: expect(received).toBe(expected)\n(fail) pay > twice [0.3ms]\n 1 fail",
+        Some("pay > twice: DatabaseError: no such table"),
+    );
+    check(
         &format!(
             "{log}a.test.ts:\n# Unhandled error between tests\n---\nerror: Cannot find module 'x'\n---\n 9 pass\n 1 fail"
         ),

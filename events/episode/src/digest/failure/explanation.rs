@@ -36,6 +36,11 @@ const FREQUENT: usize = 5;
 const STRONG: usize = 2;
 /// Beginnings of sentences about the speaker.
 const FIRST_PERSON: [&str; 8] = ["I ", "I'", "Ich ", "Je ", "J'", "Я ", "我", "私"];
+/// Words between the speaker and the verb of what they are about to do.
+const LEADING: [&str; 21] = [
+    "i", "i'll", "i'm", "we", "let", "let's", "me", "now", "need", "to", "should", "will", "going", "first", "just",
+    "then", "also", "so", "next", "try", "using",
+];
 /// Words of failing lines that say nothing about the failure.
 static GENERAL: WordList = WordList::new(crate::WORDS, "general words of errors");
 
@@ -130,19 +135,22 @@ impl<'t, 'a> Speech<'t, 'a> {
                         && leads
                         && (said.names_cause || said.lacks || said.shows_code() && (about > 0 || said.is_first));
                 // One that only repeats the failing line explains nothing.
-                let is_more = said.is_long && 3 * about <= 2 * said.words.weight();
+                let is_more = said.is_long && 3 * about <= 2 * said.words.weight() || is_direct && said.lacks;
                 let is_own_act = said.announces || said.is_of_the_agent();
                 if is_telling && is_more && (!is_own_act || said.names_cause) {
                     causes.push((2 * about + usize::from(leads) + usize::from(follows), said.clone()));
                 }
-                if speaks && (said.changes || said.announces || said.lacks) {
+                if speaks && said.acts {
                     mends.push((2 * shared + 2 * about + 4 * usize::from(is_direct) + points, said));
                 }
             }
         }
         // What was said before the failure as well is about something else.
         let fresh = self.fresh(written, from);
-        let concluded = conclusion.into_iter().flat_map(told).filter(|said| said.changes && !said.announces);
+        let is_report = |said: &Said<'_>| {
+            said.changes && !said.announces && !said.lacks && !self.names_other_file(said.sentence.text, edits)
+        };
+        let concluded = conclusion.into_iter().flat_map(told).filter(is_report);
         let concluded = concluded.filter_map(|said| {
             let (shared, about) = (said.words.shared(&fresh), said.words.shared(&complaint));
             (shared > 0 && about > 0 && shared + about > STRONG).then_some((shared + 2 * about, said))
@@ -173,7 +181,7 @@ impl<'t, 'a> Speech<'t, 'a> {
         let (about, written) = (self.rare(about), self.fresh(self.written(edits), from));
         best(told(said).filter(|said| said.changes && !said.announces).filter_map(|said| {
             let shared = said.words.shared(&about) + said.words.shared(&written);
-            (shared > 0).then_some((shared, said))
+            (shared > 0).then_some((shared + usize::from(said.is_of_the_agent()), said))
         }))
     }
 
@@ -188,6 +196,19 @@ impl<'t, 'a> Speech<'t, 'a> {
     fn written(&self, edits: &[Edited<'_>]) -> Words {
         let last = &edits[edits.len().saturating_sub(MAX_EDITS_READ)..];
         self.rare(&last.iter().map(|(_, text)| *text).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// Returns true if a sentence begins with a file that none of the edits changed.
+    fn names_other_file(&self, sentence: &str, edits: &[Edited<'_>]) -> bool {
+        let bare = sentence.trim_start_matches(['*', ' ']);
+        let Some((named, _)) = bare.strip_prefix('`').and_then(|rest| rest.split_once('`')) else { return false };
+        let name = named.split([':', ' ']).next().unwrap_or_default();
+        let deeds = &self.timeline.deeds;
+        let edited = edits
+            .iter()
+            .filter_map(|(place, _)| deeds.get(deeds.partition_point(|deed| deed.began < *place)).and_then(Deed::edit));
+        name.rsplit('/').next().is_some_and(|last| last.contains('.') && !last.ends_with(')'))
+            && !edited.into_iter().any(|(path, ..)| path.ends_with(name))
     }
 
     /// Returns the words that the agent did not say up to a position.
@@ -271,6 +292,8 @@ struct Said<'a> {
     is_first: bool,
     /// It says what is going to be done.
     announces: bool,
+    /// One of its clauses says what is going to be done or was done, and that is more than looking.
+    acts: bool,
     /// It speaks of a change.
     changes: bool,
     /// It says that something lacks or should be otherwise.
@@ -315,6 +338,7 @@ fn told<'m>(reply: &'m Message<'_>) -> impl Iterator<Item = Said<'m>> {
             place: reply.place,
             words: Words::of(sentence.text),
             announces: signs.begins(Sign::Announce) || sentence.text.ends_with([':', '：']),
+            acts: acts(sentence.text),
             is_first: index == 0,
             changes,
             lacks: signs.has(Sign::Lack),
@@ -324,6 +348,35 @@ fn told<'m>(reply: &'m Message<'_>) -> impl Iterator<Item = Said<'m>> {
             sentence,
         })
     })
+}
+
+/// Returns true if a clause says what the speaker is about to change, or begins with what was changed: a sentence about
+/// how things are tells at most the cause.
+fn acts(sentence: &str) -> bool {
+    let whole = Signs::read(sentence);
+    let does_more_than_look = |clause: &str| {
+        let is_leading = |word: &&str| LEADING.contains(&&*word.to_lowercase());
+        let verb = clause.split_whitespace().skip_while(is_leading).collect::<Vec<_>>().join(" ");
+        !Signs::read(&verb).begins(Sign::Look)
+    };
+    // What was changed before is told in the past: `I added the drum, but do not use it yet`.
+    let contrasts = whole.has_any(&[Sign::Contrast, Sign::Change]);
+    let takes = |clause: &str| {
+        let signs = Signs::read(clause);
+        contrasts && signs.begins(Sign::Speaker) && !signs.has(Sign::Change) && does_more_than_look(clause)
+    };
+    let clauses = sentence.split([',', ';', '—', '–', '，', '。']).flat_map(|part| part.split(" - "));
+    let mut clauses = clauses.map(|clause| clause.trim().trim_start_matches("so ").trim_start_matches("and "));
+    let is_act = |clause: &str| {
+        let signs = Signs::read(clause);
+        let announces = signs.begins(Sign::Announce) || clause.starts_with("Need to ");
+        announces && !signs.has(Sign::Cause) && does_more_than_look(clause)
+            || signs.begins(Sign::Change)
+            || signs.begins(Sign::Direct) && !signs.has(Sign::Restrict)
+    };
+    whole.has(Sign::Consequence)
+        || clauses.any(|clause| is_act(clause) || takes(clause))
+        || sentence.split(": ").skip(1).any(takes)
 }
 
 /// Returns the words of the sentences of a message that take a cause back, with its position: without what follows

@@ -124,7 +124,9 @@ impl<'a> Walk<'a, '_> {
         }
         let place = deed.and_then(Directory::of_call).filter(|place| *place != open.directory);
         let entered = place.and_then(|place| place.below(open.directory)).map(|below| format!("cd {below} && "));
-        let form = by.zip(failed).and_then(|(by, failed)| other_form(failed, by, &entered.unwrap_or_default()));
+        let form = by.zip(failed).and_then(|(by, failed)| {
+            self.absolute_form(failed, by).or_else(|| other_form(failed, by, &entered.unwrap_or_default()))
+        });
         if open.is_usage {
             let place = || place?.name().map(|name| format!("by running it in `{name}`"));
             if let Some(form) = form.clone().or_else(place) {
@@ -198,6 +200,15 @@ impl<'a> Walk<'a, '_> {
             }
             None => unknown,
         }
+    }
+
+    /// Returns that a command passed with absolute paths if nothing else differs: as paths are shown, both lines are equal.
+    fn absolute_form(&self, failed: &Step<'a>, passed: &Step<'a>) -> Option<String> {
+        let (before, now) = (failed.in_its_environment(), passed.in_its_environment());
+        let shown = |text: &str| text.split(' ').map(|word| self.timeline.relative_path(word).to_owned()).collect();
+        let (shown_before, shown_now): (Vec<String>, Vec<String>) = (shown(&before), shown(&now));
+        let is_absolute = now.split(' ').any(|word| word.starts_with('/') && !before.contains(word));
+        (shown_before == shown_now && is_absolute).then(|| format!("by `{}` with absolute paths", passed.name()))
     }
 
     /// Returns how the command that passed switched off the check, if the one that failed did not.

@@ -4,7 +4,7 @@ use super::super::command::{Command, Step};
 use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::exchange::conclusion;
 use super::super::request::{before_log, without_politeness};
-use super::super::sentence::{clauses, plain, sentences};
+use super::super::sentence::{Sentence, clauses, plain, sentences};
 use super::super::timeline::{Message, Round, Timeline};
 use super::super::{ERROR_CHARS, ErrorLine, Mend, Mending, Pointed, SHORT_CHARS, Show, without_salutation};
 use super::Failure;
@@ -16,12 +16,16 @@ use baton_conversation::record::Timestamp;
 
 /// A longer prompt describes work rather than a defect, in bytes; pasted output may be longer.
 const MAX_PROMPT_BYTES: usize = 600;
+/// Maximum length of a prompt with a copied screen, whose lines are padded, in bytes.
+const MAX_SCREEN_BYTES: usize = 4_000;
 /// A prompt with more headings is a plan or a document.
 const MAX_HEADINGS: usize = 1;
 /// Maximum number of labelled items of a conclusion.
 const MAX_LABELLED: usize = 3;
 /// Maximum number of files that are named.
 const MAX_FILES: usize = 4;
+/// Ends the resolution of an error that nothing and nobody else shows to be gone.
+const OPINION: &str = "; says the agent";
 /// Labels of what mended an error, in lower case.
 const MENDED: [&str; 4] = ["fix", "fixed", "changed", "fixed by"];
 
@@ -29,11 +33,24 @@ const MENDED: [&str; 4] = ["fix", "fixed", "changed", "fixed by"];
 /// or state something of which the agent names the cause, where the agent then changed something and said so.
 pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &Show) -> Vec<Failure> {
     let mut found: Vec<Failure> = Vec::new();
+    // Those that nothing has ended so far, and what was tried last.
+    let mut open: Vec<(usize, String)> = Vec::new();
+    let mut tried: Option<(Mended<'_>, &Round<'_>, Message<'_>)> = None;
     for (at, round) in timeline.rounds.iter().enumerate() {
         let Some(prompt) = round.prompt else { continue };
+        let attempt = tried.take().filter(|_| confirms(prompt.text));
+        if let Some((mended, of, asked)) = attempt {
+            for (index, said) in open.drain(..) {
+                let (resolution, mending) = mended.told(timeline, speech, of, (asked, &said), true);
+                (found[index].line.resolution, found[index].mending) = (Some(resolution), Some(mending));
+            }
+        }
         let mended = Mended::of(timeline, round, prompt.text);
+        tried = mended.clone().map(|mended| (mended, round, prompt));
         let mends = mended.as_ref().filter(|mended| !mended.files.is_empty() && says_mended(timeline, round));
-        let said = shown_line(prompt.text).or_else(|| {
+        let pasted = shown_line(prompt.text).or_else(|| named_error(prompt.text));
+        let is_pasted = pasted.is_some();
+        let said = pasted.or_else(|| {
             let change = mends?.edits.last()?.0;
             let is_trouble = |said: &String| {
                 Signs::read(said).has_any(&[Sign::Trouble, Sign::Object])
@@ -46,16 +63,31 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         let text = one_line(&format!("reported: {text}"), ERROR_CHARS);
         let next = timeline.rounds.iter().skip(at + 1).find_map(|round| round.prompt);
         // Another error shows that this one is gone.
+        let is_another =
+            |next: &str| is_pasted && !speech.is_about(next, &said) && !Signs::read(next).has(Sign::Result);
         let is_back = next.is_some_and(|next| {
-            speech.shows_again(&said, next.text) || shown_line(next.text).is_none() && complains_again(next.text)
+            speech.shows_again(&said, next.text)
+                || shown_line(next.text).is_none()
+                    && complains_again(next.text)
+                    && !confirms(next.text)
+                    && !is_another(next.text)
         });
+        let is_confirmed = next.is_some_and(|next| confirms(next.text));
         let is_mended = |mended: &Mended<'_>| {
             !is_back
                 && (mended.passed.as_ref().is_some_and(|passed| prompt.text.contains(&passed.name))
                     || conclusion(timeline, round).is_some_and(|said| claims_mend(said.text))
-                    || next.is_some_and(|next| confirms(next.text)))
+                    || is_confirmed)
         };
-        let resolution = mended.filter(is_mended).map(|mended| mended.told(timeline, speech, round, (prompt, &said)));
+        let told = |mended: Mended<'_>| mended.told(timeline, speech, round, (prompt, &said), is_confirmed);
+        let resolution = mended.filter(is_mended).map(told);
+        // A new error is what the attempts are about from now on.
+        if is_pasted && !open.iter().any(|(_, earlier)| speech.shows_again(earlier, prompt.text)) {
+            open.clear();
+        }
+        if resolution.is_none() {
+            open.push((found.len(), said));
+        }
         let (resolution, mending) = resolution.unzip();
         let line = ErrorLine { text, line: prompt.line, at: prompt.at, resolution };
         found.push(Failure { line, mending, of_the_work: false, is_open: false });
@@ -79,6 +111,24 @@ pub(in crate::digest) fn shown_line(text: &str) -> Option<String> {
     let line = pasted_line(text).or_else(|| pasted_line(&bare.join("\n")));
     let line = line.or_else(|| bare.iter().find(ends).map(|line| (*line).to_owned()))?;
     Some(without_tag(&line).to_owned())
+}
+
+/// Returns the error that a prompt names within its words: in a part of a copied screen, in quotes, or behind a colon.
+fn named_error(text: &str) -> Option<String> {
+    let is_frame = |c: char| ('\u{2500}'..='\u{257f}').contains(&c);
+    let words = || text.split(is_frame).flat_map(str::split_whitespace).map(str::len).sum::<usize>();
+    if is_document(text) || text.len() > MAX_SCREEN_BYTES || words() > MAX_PROMPT_BYTES {
+        return None;
+    }
+    if text.contains(is_frame) {
+        let mut parts = text.split(|c| is_frame(c) || c == '\n').map(str::trim);
+        return parts.rfind(|part| Signs::read(part).has(Sign::Defect)).map(plain);
+    }
+    let quoted = ['`', '"'].into_iter().flat_map(|mark| text.split(mark).skip(1).step_by(2));
+    let quoted =
+        quoted.chain(text.split('“').skip(1).filter_map(|rest| rest.split_once('”')).map(|(quoted, _)| quoted));
+    let explained = text.lines().filter_map(|line| line.split_once(": ")).map(|(_, rest)| rest);
+    quoted.chain(explained).find_map(pasted_line)
 }
 
 /// Returns the telling line of the first block that follows a line such as `it fails with:`.
@@ -171,10 +221,17 @@ fn is_negated(part: &str) -> bool {
     lower.split_whitespace().any(|word| word == "not" || word.ends_with("n't") || word.ends_with("n’t"))
 }
 
-/// Returns true if a person says that it works now.
+/// Returns true if a person says that it works now; what they go on with may be something else.
 fn confirms(text: &str) -> bool {
-    let signs = Signs::read(text);
-    text.len() <= MAX_PROMPT_BYTES && signs.has(Sign::Works) && !signs.has(Sign::Trouble) && !signs.asks()
+    let works = |text: &str| {
+        let signs = Signs::read(text);
+        signs.has(Sign::Works) && !signs.has_any(&[Sign::Trouble, Sign::Hedge]) && !signs.asks() && !is_negated(text)
+    };
+    let confirms = |sentence: &Sentence<'_>| {
+        let (head, rest) = sentence.text.split_once(" but ").unwrap_or((sentence.text, ""));
+        !sentence.quoted && works(head) && !is_negated(rest)
+    };
+    text.len() <= MAX_PROMPT_BYTES && sentences(text).iter().any(confirms)
 }
 
 fn complains_again(text: &str) -> bool {
@@ -200,6 +257,7 @@ fn labelled(reply: &Message<'_>) -> Option<Pointed> {
 }
 
 /// A check that passed, with the line and time of its result.
+#[derive(Clone)]
 struct Passed {
     name: String,
     shown: String,
@@ -208,6 +266,7 @@ struct Passed {
 }
 
 /// What was changed in answer to a prompt.
+#[derive(Clone)]
 struct Mended<'a> {
     files: Vec<&'a str>,
     edits: Vec<Edited<'a>>,
@@ -267,11 +326,12 @@ impl<'a> Mended<'a> {
     }
 
     fn told(
-        self,
+        &self,
         timeline: &Timeline<'a>,
         speech: &Speech<'_, 'a>,
         round: &Round<'a>,
         (prompt, error): (Message<'_>, &str),
+        is_confirmed: bool,
     ) -> (Pointed, Mending) {
         let more = self.files.len().saturating_sub(MAX_FILES);
         let named = self.files.iter().take(MAX_FILES).copied().collect::<Vec<_>>().join(", ");
@@ -284,12 +344,16 @@ impl<'a> Mended<'a> {
         let said = conclusion(timeline, round).filter(|reply| reply.place > last);
         let about = format!("{} {error}", before_log(prompt.text));
         let mut told = speech.explain((prompt.place, last), (error, &[]), &self.edits, None);
+        // Where nothing was seen to pass, a fact that was come across may have nothing to do with it.
+        let is_seen = self.passed.is_some() || is_confirmed;
+        told.cause = told.cause.filter(|cause| is_seen || Signs::read(&cause.text).has(Sign::Cause));
         let concluded = said
             .and_then(|said| labelled(said).or_else(|| speech.best_change(said, (prompt.place, &about), &self.edits)));
         told.mend = concluded.or(told.mend);
         let (line, at) = told.mend.as_ref().map_or((self.line, self.at), |said| (said.line, said.at));
         let passed = self.passed.as_ref().map(|check| check.shown.as_str());
         let text = with_words(what, &told, &self.edits, passed);
+        let text = if is_seen { text } else { one_line(&format!("{text}{OPINION}"), ERROR_CHARS) };
         let by = self.files.iter().take(MAX_FILES).map(|file| Mend::File((*file).to_owned()));
         let by = by.chain(self.commands.last().filter(|_| self.files.is_empty()).cloned().map(Mend::Command)).collect();
         let end = self.passed.as_ref().map_or((line, at), |check| (check.line, check.at));

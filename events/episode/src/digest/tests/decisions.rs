@@ -56,9 +56,16 @@ fn a_person_corrects_and_lays_down() {
     check(start().prompt("say in the notes how long it waits. one line is enough").edit("a.md", 1, 1), &[]);
     check(start().prompt("why don't you use the lock file?").edit("a.rs", 1, 1), &[]);
     check(start().prompt("let's update the manual with that. add a section on locks").edit("a.md", 1, 1), &[]);
-    let asked = |reply| start().prompt("could we use the lock file for it?").reply(reply).edit("a.rs", 1, 1);
-    check(asked("Yes, that is simpler."), &[(3, "User: could we use the lock file for it?")]);
-    check(asked("The lock file is gone."), &[]);
+    let asked = |reply| start().prompt("could we use the lockfile for it?").reply(reply).edit("a.rs", 1, 1);
+    check(asked("Yes, that is simpler."), &[(3, "User: could we use the lockfile for it? (agreed)")]);
+    let answered = "User: could we use the lockfile for it? Agent: The lockfile has room for it.";
+    check(asked("Yes! The lockfile has room for it."), &[(3, answered)]);
+    let doubted = "maybe we should use the lockfile for it?\nerror: no such table";
+    check(
+        start().prompt(doubted).reply("Yes! The lockfile has room.").ok("git mv a b"),
+        &[(3, "User: maybe we should use the lockfile for it? Agent: The lockfile has room.")],
+    );
+    check(asked("The lockfile is gone."), &[]);
     check(start().prompt("leave that for tomorrow"), &[]);
     let again = |prompt| start().add(Body::Notice { text: "interrupted by the user".into() }).prompt(prompt);
     check(again("no, the library can do this"), &[(4, "User: no, the library can do this")]);
@@ -105,14 +112,32 @@ fn a_plan_decides_what_it_lists_as_decided_or_names_as_its_approach() {
     check(carried_out(approach), &chosen);
     check(carried_out("# Faster\n\n1. Index it\n2. Page it…[+900 chars #01234567]"), &[]);
     let kept = "# Faster\nIt is slow.\n\n## Steps\n- Index it\n- Read only what is new (the rest is sorted)\n- Page only the list\n\n## Unchanged files\n- `a.rs`\n- `b.rs`\n\n## Tests\n- Run it only once\n";
-    check(
-        carried_out(kept),
-        &[(3, "Unchanged files: `a.rs`; `b.rs`"), (3, "Read only what is new (the rest is sorted)")],
-    );
+    check(carried_out(kept), &[(3, "Read only what is new (the rest is sorted)")]);
     let left = "# Faster\nIt is slow.\n\n## Steps\n- Index it\n\n## Out of scope\n- The archive\n";
     check(carried_out(left), &[(3, "Out of scope: The archive")]);
     let introduced = "# Faster\n\n## Approach\nOne index:\n- by name\n- by day\n\n## Steps\n- Index it\n";
     check(carried_out(introduced), &[(3, "One index: by name; by day")]);
+    let reasoned = "# Faster\nIt is slow.\n\n## Steps\n- Index it\n- Name the order by day; fallback: by name\n- Sort it first to avoid a second pass\n- This is fine since it is small\n";
+    let chosen = [(3, "Name the order by day; fallback: by name"), (3, "Sort it first to avoid a second pass")];
+    check(carried_out(reasoned), &chosen);
+    let labelled = "# Faster\nIt is slow.\n\n**User decisions:**\n- One file\n- No index\n\n## Steps\n- Read it\n";
+    check(carried_out(labelled), &[(3, "One file"), (3, "No index")]);
+    let asked = Session::default().prompt("Make it faster.\n\n**Decisions:**\n- One file\n- No index\n\nGo on.");
+    check(asked.edit("a.rs", 1, 1), &[(1, "User: One file"), (1, "User: No index")]);
+}
+
+#[test]
+fn who_stops_a_plan_says_what_becomes_of_it() {
+    let stopped = |said: &str| {
+        let plan = json!({ "plan": "# Winch\n1. Grease it\n" });
+        let session = Session::default().prompt("go").call("ExitPlanMode", plan, None);
+        let session = session.result(Outcome::Denied, None, None);
+        session.add(Body::Notice { text: "interrupted by the user".into() }).prompt(said).edit("a.rs", 1, 1)
+    };
+    let said = "Never mind, write down how the drum turns first";
+    check(stopped(said), &[(5, &format!("User on the plan: {said}"))]);
+    check(stopped("Why would the drum be greased first then?"), &[]);
+    check(stopped("Go on"), &[]);
 }
 
 #[test]
@@ -144,6 +169,9 @@ fn what_overruled_a_decision_is_told_with_it() {
     assert_eq!(told(start().prompt(objection)), [(choice.to_owned(), format!("User: {objection}"))]);
     assert_eq!(told(start().prompt("undo that")), [(choice.to_owned(), "User: undo that".to_owned())]);
     assert_eq!(told(start().prompt("no, keep the old name of the file")), []);
+    assert_eq!(told(start().prompt("oh no, the queue and the thread are lost")), [], "a complaint chooses nothing");
+    let again = "I keep the queue instead of a thread, because a queue is bounded by nature.";
+    assert_eq!(told(start().prompt(objection).reply(again).edit("a.rs", 1, 1)), [], "it stands again");
 }
 
 #[test]
@@ -396,14 +424,14 @@ fn what_follows_from_another_sentence_is_told_with_it() {
 }
 
 #[test]
-fn a_refused_commit_is_named_by_its_subject() {
+fn what_is_said_to_a_commit_is_no_word_against_it() {
     let call = Session::default().prompt("go").call("Bash", json!({ "command": "git commit -m 'Grease it'" }), None);
     let mut session = call.result(Outcome::Denied, None, None).add(Body::Answer { text: "add the drum first".into() });
     if let Body::Call(call) = &mut session.items[1].body {
         call.commit = Some("Grease it".to_owned());
     }
     session.items[3].line = 3;
-    check(session, &[(3, "User refused the commit `Grease it`: add the drum first")]);
+    check(session, &[(3, "User: add the drum first")]);
 }
 
 #[test]

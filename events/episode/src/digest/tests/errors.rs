@@ -80,7 +80,7 @@ fn a_command_that_was_not_understood_is_made_good_when_it_runs() {
     check_errors(
         misused().failed("cargo test -- a b", 101, "test b: boom"),
         &[
-            (error, Some("by `cargo test -- a b` instead of `cargo test a b`; then it failed otherwise")),
+            (error, Some("by `cargo test -- a b` instead of `cargo test a b`")),
             ("cargo test -- a b: exit 101, test b: boom", None),
         ],
     );
@@ -150,7 +150,7 @@ fn an_agents_words_explain_an_edit() {
         &[(
             "pytest tests/a.py: exit 1, TypeError: missing argument 'library_version'",
             Some(
-                "by edits to tests/a.py: \"The library_version argument is missing in the fixture.\"; \
+                "by edits to tests/a.py; cause: \"The library_version argument is missing in the fixture.\"; \
                  `pytest tests/a.py` passed",
             ),
         )],
@@ -179,7 +179,7 @@ fn a_sentence_is_the_mend_only_if_it_speaks_of_the_edits() {
             .reply("The header lacks `rope_length`, which the drum needs. Let me declare the rope there:")
             .wrote("winch.h", "extern int rope_length;\nextern int hook;\nextern int brake;")
             .ok("make check"),
-        "by edits to winch.h: \"The header lacks `rope_length`, which the drum needs.\"; `make check` passed",
+        "by edits to winch.h; cause: \"The header lacks `rope_length`, which the drum needs.\"; `make check` passed",
     );
     // A short edit speaks for itself.
     check(
@@ -305,7 +305,8 @@ fn an_error_that_a_person_pastes_is_listed_with_what_mended_it() {
             .reply("The pathspec was wrong, so I fixed the pathspec in the script.")
     };
     let error = "reported: error: pathspec 'x' did not match any files";
-    let mended = "by edits to deploy.sh: \"The pathspec was wrong, so I fixed the pathspec in the script.\"";
+    let mended =
+        "by edits to deploy.sh: \"The pathspec was wrong, so I fixed the pathspec in the script.\"; says the agent";
     check_errors(session(), &[(error, Some(mended))]);
     check_errors(session().prompt("thanks"), &[(error, Some(mended))]);
     check_errors(session().prompt("It still fails"), &[(error, None)]);
@@ -365,7 +366,7 @@ fn an_edit_mends_what_was_reported_only_if_somebody_says_so() {
     let look = || edited().reply("I wrote it down for you.");
     check_errors(look(), &[(error, None)]);
     check_errors(look().prompt("Thanks, it works now"), &[(error, Some(by_edits))]);
-    let moved = "by edits to winch.sh: \"I moved the path in front.\"";
+    let moved = "by edits to winch.sh: \"I moved the path in front.\"; says the agent";
     check_errors(edited().reply("I moved the path in front."), &[(error, Some(moved))]);
     let checked = edited().ok("make lift").reply("I wrote it down for you.");
     check_errors(checked, &[(error, Some("by edits to winch.sh; `make lift` passed"))]);
@@ -396,16 +397,22 @@ fn what_a_person_says_is_an_error_if_it_does_not_work_and_the_agent_mended_it() 
         said("Oh no, the winch is gone from the list", mended),
         &[(
             "reported: Oh no, the winch is gone from the list",
-            Some("by edits to winch.rs: \"I fixed the brake of the winch.\""),
+            Some("by edits to winch.rs: \"I fixed the brake of the winch.\"; says the agent"),
         )],
     );
     check_errors(
         said("I turn it to the left. The winch shows red. Fix this bug.", mended),
-        &[("reported: The winch shows red.", Some("by edits to winch.rs: \"I fixed the brake of the winch.\""))],
+        &[(
+            "reported: The winch shows red.",
+            Some("by edits to winch.rs: \"I fixed the brake of the winch.\"; says the agent"),
+        )],
     );
     check_errors(
         said("The winch is broken.", "Problem: the brake held.\nFix: set `hold` to 0 at night.\n\nAll of it fixed."),
-        &[("reported: The winch is broken.", Some("by edits to winch.rs: \"Fix: set `hold` to 0 at night\""))],
+        &[(
+            "reported: The winch is broken.",
+            Some("by edits to winch.rs: \"Fix: set `hold` to 0 at night\"; says the agent"),
+        )],
     );
 }
 
