@@ -415,6 +415,7 @@ fn words_and_wrappers_lead_to_lines_that_worked() {
     check("deploy", &[], "no known session ran `deploy`");
     check("fast bun tests", &["bun run test"], "no line has all of `fast bun tests`; nearest: lines for");
     check("fast tests", &[], "no known session ran");
+    check("run fast tests", &["bun run test"], "no line has all of `run fast tests`; nearest: lines for");
 }
 
 #[test]
@@ -430,7 +431,8 @@ fn sessions_are_found_by_what_they_ran_and_touched() {
         ("cd x && cargo t -p b", "c:cargo test w:cd w:x w:cargo w:t w:p w:b"),
         ("cargo", "p:cargo w:cargo"),
         ("python -m pytest -q", "p:pytest w:python w:m w:pytest w:q"),
-        ("how do we run the tests", "p:how w:test"),
+        ("how do we deploy", "p:how w:deploy"),
+        ("format the code", "p:format w:format w:fmt w:format w:prettier w:black w:rustfmt w:gofmt"),
     ] {
         assert_eq!(how_keys(asked).join(" "), expected, "{asked}");
     }
