@@ -124,7 +124,9 @@ fn rows(output: &Output, found: &FixMatch) {
     if let Some(account) = &found.account {
         quoted(output, "the agent said", account.said.as_ref());
         added(output, account);
-        in_vain(output, account);
+        if found.tried_in_vain.is_empty() {
+            in_vain(output, account);
+        }
         quoted(output, "the agent concluded", account.concluded.as_ref());
     }
 }

@@ -361,8 +361,10 @@ fn lookup(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usiz
     let by_words = best.is_some_and(|fit| fit <= Fit::Named);
     let is_other = !by_words && best.is_some_and(|fit| fit < Fit::Typed) && !(best == Some(Fit::Line) && has_more);
     let shown = if is_other && has_more { query.name.clone() } else { asked.trim().to_owned() };
+    let is_part = matches!(best, Some(Fit::Part | Fit::Kind));
     let in_sessions = counted(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
     let subject = match (by_words, is_other && !has_more) {
+        _ if is_part => "lines like it".to_owned(),
         (true, _) => format!("lines for `{shown}`"),
         (_, true) => "other forms of it".to_owned(),
         _ => format!("`{shown}`"),
@@ -375,7 +377,6 @@ fn lookup(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usiz
         }
         count => format!("{subject} ran {} in {in_sessions}: {}", times(count), describe(&runs_of_all)),
     };
-    let is_part = matches!(best, Some(Fit::Part | Fit::Kind));
     let message = match is_other {
         _ if is_part => format!("no line has all of `{}`; nearest: {message}", asked.trim()),
         true if has_more => format!("no line with `{}` is known; {message}", query.more.join(" ")),

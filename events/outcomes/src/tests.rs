@@ -241,6 +241,7 @@ fn what_never_went_away_is_said_so() {
         ["test failed", "FAIL", "Error: Process completed with exit code 1.", "error: script \"lint\" exited"]
     {
         assert!(fix_of(general, &witness).message.starts_with("too general"), "{general}");
+        assert!(!FixQuery::read(general).has_words(), "{general}");
     }
 }
 
@@ -413,9 +414,9 @@ fn words_and_wrappers_lead_to_lines_that_worked() {
     check("bun lint", &["bun run lint"], "no line with `bun lint` is known; other forms of it");
     check("push branch", &["git push origin x && git branch -d y"], "");
     check("deploy", &[], "no known session ran `deploy`");
-    check("fast bun tests", &["bun run test"], "no line has all of `fast bun tests`; nearest: lines for");
+    check("fast bun tests", &["bun run test"], "no line has all of `fast bun tests`; nearest: lines like it");
     check("fast tests", &[], "no known session ran");
-    check("run fast tests", &["bun run test"], "no line has all of `run fast tests`; nearest: lines for");
+    check("run fast tests", &["bun run test"], "no line has all of `run fast tests`; nearest: lines like it");
 }
 
 #[test]
