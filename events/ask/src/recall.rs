@@ -20,7 +20,7 @@ pub use memo::memo_entry;
 pub use nearest::{Detail, told_of_nearest};
 pub use open::{Later, still_open};
 pub use quotes::{Quote, QuoteReader, Quotes, Speaker};
-pub use selection::{Selection, append_below, select};
+pub use selection::{Selection, append_below, is_superseded, select};
 pub use session_entries::{Place, decides, nearest_error, session_entries, states, whole_fit};
 
 use std::collections::BTreeMap;

@@ -5,6 +5,7 @@
 
 use super::intent::{Intent, Kind, words};
 use super::{Entry, Sort};
+use baton_episode::digest::Episode;
 
 /// Minimum share of the subject that an entry must have to be an answer.
 pub(super) const LEAST_FIT: f32 = 0.4;
@@ -199,6 +200,11 @@ fn content(told: &str) -> &str {
 fn fixed_error(fact: &str) -> Option<&str> {
     let (error, _) = fact.split_once(FACT_MENDED)?;
     Some(error.rsplit_once(" in ").map_or(error, |(error, _)| error))
+}
+
+/// Returns true if a passage says what the session itself replaced later.
+pub fn is_superseded(episode: &Episode, line: u64, text: &str) -> bool {
+    episode.superseded.iter().any(|said| said.line == line && has_all(text, &said.text))
 }
 
 /// Returns true if a text has nearly all words of another.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_ask::recall::{Entry, Intent, Kind, Quotes, decides, memo_entry, states, whole_fit};
+use baton_ask::recall::{Entry, Intent, Kind, Quotes, decides, is_superseded, memo_entry, states, whole_fit};
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{Episode, Exchange};
 use baton_events::memo;
@@ -131,11 +131,13 @@ impl Recall {
             for quote in &mut quotes.passages {
                 episode.cut_overruled(quote.line, &mut quote.text);
             }
-            quotes.passages.retain(|quote| quote.text.chars().any(char::is_alphanumeric));
+            let says = |text: &str| text.chars().any(char::is_alphanumeric);
+            quotes.passages.retain(|it| says(&it.text) && !is_superseded(episode, it.line, &it.text));
             for hit in passages.iter_mut() {
                 episode.cut_overruled(hit.line.unwrap_or_default(), &mut hit.snippet);
             }
-            passages.retain(|hit| hit.snippet.chars().any(char::is_alphanumeric));
+            let line = |hit: &answer::Hit| hit.line.unwrap_or_default();
+            passages.retain(|hit| says(&hit.snippet) && !is_superseded(episode, line(hit), &hit.snippet));
         }
         if !asked.is_general() {
             found.is_answered = by_evidence(&mut found.sessions, asked);
