@@ -32,7 +32,7 @@ pub(super) struct Args {
     /// A path, or the end of one
     path: String,
     /// Only this project: a directory, or a name that fits one project
-    #[arg(long, short, value_name = "P")]
+    #[arg(long, short, value_name = "P", allow_hyphen_values = true)]
     project: Option<String>,
     /// How many sessions to show
     #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = super::number::<u32, 1, 100>)]

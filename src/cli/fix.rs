@@ -39,7 +39,7 @@ pub(super) struct Args {
     #[arg(required = true)]
     error: Vec<String>,
     /// Only this project: a directory, or a name that fits one project
-    #[arg(long, short, value_name = "P")]
+    #[arg(long, short, value_name = "P", allow_hyphen_values = true)]
     project: Option<String>,
     /// How many failures to show
     #[arg(long, short = 'n', value_name = "N", default_value_t = 3, value_parser = super::number::<u32, 1, 100>)]
@@ -124,6 +124,9 @@ fn rows(output: &Output, found: &FixMatch) {
     if let Some(account) = &found.account {
         quoted(output, "the agent said", account.said.as_ref());
         added(output, account);
+        if found.tried_in_vain.is_empty() {
+            in_vain(output, account);
+        }
         quoted(output, "the agent concluded", account.concluded.as_ref());
     }
 }
@@ -133,10 +136,15 @@ fn account(output: &Output, account: &FixAccount) {
     quoted(output, "the agent said", account.said.as_ref());
     changed(output, &account.files, &account.commands);
     added(output, account);
-    if !account.tried.is_empty() {
-        row(output, 2, &format!("before it came again: {}", account.tried.join("; ")), "");
-    }
+    in_vain(output, account);
     quoted(output, "the agent concluded", account.concluded.as_ref());
+}
+
+/// Prints what was changed before the failure came again.
+fn in_vain(output: &Output, account: &FixAccount) {
+    if !account.tried.is_empty() {
+        row(output, 2, &format!("did not help, it came again: {}", account.tried.join("; ")), "");
+    }
 }
 
 fn quoted(output: &Output, who: &str, quote: Option<&Quote>) {

@@ -53,7 +53,7 @@ pub(super) struct Args {
     #[arg(value_name = "SESSION", conflicts_with_all = ["project", "before", "all"], required_unless_present_any = ["project", "before", "all"])]
     sessions: Vec<String>,
     /// All sessions of a project: a directory, or a name that fits one project
-    #[arg(long, short, value_name = "P")]
+    #[arg(long, short, value_name = "P", allow_hyphen_values = true)]
     project: Option<String>,
     /// Only sessions without a message since then: 2026-10-01, a time (RFC 3339), or an age: 30d, 12h, 8w
     #[arg(long, value_name = "DATE", value_parser = before)]

@@ -46,7 +46,7 @@ enum Reader {
 #[command(after_long_help = HELP)]
 pub(super) struct Args {
     /// The project: a directory, or a name that fits one project [default: this directory's]
-    #[arg(long, short, value_name = "P")]
+    #[arg(long, short, value_name = "P", allow_hyphen_values = true)]
     project: Option<String>,
     /// Print it in the form for this agent, or nothing if there is no handoff
     #[arg(long = "for", value_name = "AGENT", conflicts_with = "json")]

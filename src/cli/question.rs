@@ -16,7 +16,7 @@ use crate::print::{self, Output, Progress, Style};
 #[derive(Debug, clap::Args)]
 pub(super) struct Options {
     /// Only this project: a directory, or a name that fits one project
-    #[arg(long, short, value_name = "P")]
+    #[arg(long, short, value_name = "P", allow_hyphen_values = true)]
     project: Option<String>,
     /// Answer at once, without waiting until all history is read
     #[arg(long)]

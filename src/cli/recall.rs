@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use baton_conversation::printable::sentence;
 use baton_episode::digest::MODEL_MARK;
 use baton_protocol::answer::{Recall, RecallEntry};
 use baton_protocol::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, method};
@@ -20,14 +21,14 @@ Some questions are recognised by their words and get just what they ask for: wha
 yesterday, last week, since 2026-03-14), what is still open, what the user prefers, why something was chosen, which \
 approach failed, how an error was solved, which files belong to a piece of work. If none of that is known, the answer \
 says so, above passages with the question's words. If what was found has too little of the question, nothing is \
-claimed, and the nearest sessions are named. If such a question names no subject, the latest sessions answer it, those \
+claimed, and the nearest sessions are quoted line by line. If such a question names no subject, the latest sessions answer it, those \
 of this directory's project if it has any. A project named in the question (in ledger-api, in this project) \
 narrows it. The question may use the query language of `baton search`.
 
 JSON: \
 {\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"solved\"|\"files\"],\"project\",\"answer\":[{\"kind\": \
 \"session\"|\"done\"|\"answer\"|\"passage\"|\"note\"|\"decision\"|\"fixed\"|\"failed\"|\"open\"|\"next\"|\"file\"|\"fact\",\"text\",\"session_id\",\"line\",\"at\",\"day\", \
-\"uuid\",\"ended\",\"said_by\"}],\"abstained\",\"nearest\":[{\"session_id\",\"title\",\"text\",\"line\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
+\"uuid\",\"ended\",\"said_by\"}],\"abstained\",\"nearest\":[{\"session_id\",\"title\",\"day\",\"said\":[{\"text\",\"line\"}],\"line\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
 
 Examples:
   baton recall what were we working on last time
@@ -91,20 +92,12 @@ fn show(output: &Output, query: &str, recall: &Recall) {
             ),
         );
     }
-    for near in &recall.nearest {
-        let line = near.line.map_or_else(String::new, |line| format!(":{line}"));
-        let place = print::plain(&format!("({}{line})", output.id(&near.session_id)));
-        let told = if near.text.is_empty() { near.title.clone() } else { format!("{}: {}", near.title, near.text) };
-        let title = print::one_line(&told, usize::MAX);
-        output.hanging(
-            9,
-            &format!("{} {title}  {}", output.styled(Style::Faint, "nearest "), output.styled(Style::Faint, &place)),
-        );
-    }
+    show_nearest(output, recall);
     if recall.answer.is_empty() && recall.notes.is_empty() {
         output.line("Nothing was found.");
     }
-    for (number, note) in recall.notes.iter().enumerate() {
+    // Above the nearest sessions, the first note has been printed.
+    for (number, note) in recall.notes.iter().enumerate().skip(usize::from(!recall.nearest.is_empty())) {
         let gap = if number == 0 && recall.answer.is_empty() { "" } else { "\n" };
         print::note(&format!("{gap}{}.", print::plain(note)));
     }
@@ -121,6 +114,27 @@ fn show(output: &Output, query: &str, recall: &Recall) {
     if recall.freshness.pending > 0 {
         let pending = print::counted(recall.freshness.pending, "session");
         print::note(&format!("\n{pending} still to be read and may be missing."));
+    }
+}
+
+/// Prints that nothing is claimed, and what the nearest sessions say.
+fn show_nearest(output: &Output, recall: &Recall) {
+    if recall.nearest.is_empty() {
+        return;
+    }
+    if let Some(note) = recall.notes.first() {
+        output.line(&format!("{} Nearest:", sentence(&print::plain(note))));
+    }
+    for near in &recall.nearest {
+        let day = near.day.as_deref().map_or_else(String::new, |day| format!("{day}, "));
+        let line = near.line.filter(|_| near.said.is_empty()).map_or_else(String::new, |line| format!(":{line}"));
+        let place = print::plain(&format!("({day}{}{line})", output.id(&near.session_id)));
+        let title = output.styled(Style::Strong, &print::one_line(&near.title, usize::MAX));
+        output.line(&format!("\n{title}  {}", output.styled(Style::Faint, &place)));
+        for said in &near.said {
+            let line = output.styled(Style::Faint, &format!("{:>7}", format!(":{}", said.line)));
+            output.hanging(9, &format!("{line}  {}", print::one_line(&said.text, usize::MAX)));
+        }
     }
 }
 

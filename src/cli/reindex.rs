@@ -34,7 +34,7 @@ pub(super) struct Args {
     #[arg(value_name = "SESSION", conflicts_with_all = ["project", "all"])]
     sessions: Vec<String>,
     /// All sessions of a project: a directory, or a name that fits one project
-    #[arg(long, short, value_name = "P", conflicts_with = "all")]
+    #[arg(long, short, value_name = "P", allow_hyphen_values = true, conflicts_with = "all")]
     project: Option<String>,
     /// All sessions
     #[arg(long)]

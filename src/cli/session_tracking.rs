@@ -56,7 +56,7 @@ enum Action {
 #[derive(Debug, clap::Args)]
 struct Options {
     /// Only this project: a directory, a name that fits one project, or a glob
-    #[arg(long, short, value_name = "P")]
+    #[arg(long, short, value_name = "P", allow_hyphen_values = true)]
     project: Option<String>,
     /// Print one JSON object
     #[arg(long)]

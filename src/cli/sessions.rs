@@ -62,7 +62,7 @@ pub(super) struct Args {
     ])]
     state: Option<String>,
     /// Only this project: a directory, or a name that fits one project
-    #[arg(long, short, value_name = "P")]
+    #[arg(long, short, value_name = "P", allow_hyphen_values = true)]
     project: Option<String>,
     /// Only this agent, by its name or the first word of it
     #[arg(long, value_name = "A", value_parser = super::agent)]

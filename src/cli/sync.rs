@@ -36,7 +36,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", value_parser = super::number::<u32, 1, { u32::MAX as u64 }>)]
     max_sessions: Option<u32>,
     /// Only this project: a directory, or a name that fits one project
-    #[arg(long, short, value_name = "P")]
+    #[arg(long, short, value_name = "P", allow_hyphen_values = true)]
     project: Option<String>,
     /// Only count; index nothing
     #[arg(long)]

@@ -17,11 +17,11 @@ mod tests;
 
 pub use intent::{Context, Intent, Kind, Named, Span, Tally, Term, describe, read};
 pub use memo::memo_entry;
-pub use nearest::told_of_nearest;
+pub use nearest::{Detail, told_of_nearest};
 pub use open::{Later, still_open};
 pub use quotes::{Quote, QuoteReader, Quotes, Speaker};
-pub use selection::{Selection, append_below, select};
-pub use session_entries::{Place, best_exchange, nearest_error, session_entries, states, whole_fit};
+pub use selection::{Selection, append_below, is_superseded, select};
+pub use session_entries::{Place, decides, nearest_error, session_entries, states, whole_fit};
 
 use std::collections::BTreeMap;
 

@@ -60,7 +60,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::attempt::{Action, Attempt, attempts};
 use self::command::Command;
-pub use self::command::{Part, Ran, check_kind, failing_line, failing_program, programs};
+pub use self::command::{Check, Part, Ran, check_kind, check_words, checks, failing_line, failing_program, programs};
 pub(crate) use self::continuation::last_commit;
 pub(crate) use self::courtesy::is_courtesy;
 pub(crate) use self::excerpt::contains_title;

@@ -99,7 +99,8 @@ impl<'a> GraphBuilder<'a> {
         of: Moment,
         count: u32,
     ) -> Option<Uuid> {
-        if name.is_empty() {
+        // What was redacted before it was recorded names nothing.
+        if name.is_empty() || name.split(|c: char| !c.is_alphanumeric()).any(|word| word == "REDACTED") {
             return None;
         }
         if let Some(known) = self.nodes.get(&uuid).and_then(|index| self.graph.mentions.get_mut(*index)) {

@@ -55,6 +55,9 @@ struct Extractor<'a> {
 
 pub(super) fn extract(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Graph {
     let Some(first) = items.iter().map(moment).min_by_key(|moment| moment.line) else { return Graph::default() };
+    if at.parent.is_some() && is_idle(items) {
+        return Graph::default();
+    }
     let mut builder = GraphBuilder::new(at.group);
     let Some(session) = builder.mention_session(at.session, &episode.title, first) else { return Graph::default() };
     let mut extractor = Extractor {
@@ -89,6 +92,16 @@ pub(super) fn extract(items: &[Item], episode: &Episode, at: &Surroundings<'_>) 
     extractor.files_read(episode);
     extractor.tools(items);
     extractor.builder.finish()
+}
+
+/// Returns true if a subagent was asked for nothing and did nothing, such as one that an agent only starts early: no call,
+/// and prompts of one word.
+fn is_idle(items: &[Item]) -> bool {
+    items.iter().all(|item| match &item.body {
+        Body::Call(_) => false,
+        Body::Prompt { text } => text.split_whitespace().count() <= 1,
+        _ => true,
+    })
 }
 
 fn moment(item: &Item) -> Moment {

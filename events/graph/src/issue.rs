@@ -26,7 +26,7 @@ pub(super) fn issues(text: &str) -> Vec<Issue<'_>> {
     while at < bytes.len() {
         let opens = at == 0 || may_precede(bytes[at - 1]);
         let end = match bytes[at] {
-            b'#' if opens => numbered(bytes, at + 1),
+            b'#' if opens => numbered(bytes, at + 1).filter(|end| !is_colour(bytes, at, *end)),
             b'A'..=b'Z' if opens => ticket(text, at),
             _ => None,
         };
@@ -40,6 +40,13 @@ pub(super) fn issues(text: &str) -> Vec<Issue<'_>> {
         }
     }
     found
+}
+
+/// Returns true for a colour: three or six digits in quotes, or before the semicolon of a style.
+fn is_colour(bytes: &[u8], at: usize, end: usize) -> bool {
+    let is_quote = |byte: Option<&u8>| byte.is_some_and(|byte| matches!(byte, b'"' | b'\'' | b'`'));
+    let is_quoted = is_quote(at.checked_sub(1).and_then(|at| bytes.get(at))) && is_quote(bytes.get(end));
+    matches!(end - at, 4 | 7) && (is_quoted || bytes.get(end) == Some(&b';'))
 }
 
 /// Returns true if the words before a number call it a pull or merge request.
@@ -105,6 +112,7 @@ mod tests {
         check("feature/ABC-9 and abc-9, A-1, ABC-1x, ABC-12.5, AB-12.", &["ABC-9", "AB-12"]);
         check("ünder #4 ✓ #5", &["#4", "#5"]);
         check("#", &[]);
+        check("color: #333; fill=\"#124578\" and #333, `#12`", &["#333", "#12"]);
         check("see PR #12, pull request #13, merge request #14 and #15", &["PR #12", "PR #13", "PR #14", "#15"]);
     }
 

@@ -83,8 +83,18 @@ pub(super) fn page_names(text: &str) -> impl Iterator<Item = String> {
         }
         let end = rest.find(ends).unwrap_or(rest.len());
         read = at + end;
+        if names_a_format(&text[..at], &rest[..end]) {
+            return None;
+        }
         page_name(rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?']))
     })
+}
+
+/// Returns true if a URL only names the format of a document: a namespace (`xmlns="…"`) or a document type.
+fn names_a_format(before: &str, url: &str) -> bool {
+    let attribute = before.trim_end_matches(['"', '\'', '\\']).strip_suffix('=');
+    let name = attribute.and_then(|before| before.rsplit(|c: char| c.is_whitespace() || c == '<').next());
+    url.ends_with(".dtd") || url.ends_with(".xsd") || name.is_some_and(|name| name.starts_with("xmlns"))
 }
 
 #[cfg(test)]
@@ -124,6 +134,9 @@ mod tests {
         check("https://", None);
         let found: Vec<_> = page_names("see (https://a.org/x), <http://b.org/y?z>. httpx https:// and http").collect();
         assert_eq!(found, ["a.org/x", "b.org/y"]);
+        let markup =
+            "<svg xmlns=\"http://n.org/svg\" xmlns:x='http://n.org/x' href=\"http://a.org\"> http://n.org/list-1.0.dtd";
+        assert_eq!(page_names(markup).collect::<Vec<_>>(), ["a.org"]);
         let found: Vec<_> = page_names("https://kept.org/2020/https://a.org/x and https://b.org").collect();
         assert_eq!(found, ["kept.org/2020/https://a.org/x", "b.org"]);
     }

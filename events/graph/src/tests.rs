@@ -418,18 +418,21 @@ fn a_subagent_is_one_session_to_whoever_names_it() {
         report: None,
     }));
     let parent = of_with(&script, None, None);
-    let child = of("agent-3430b97e", &Script::default().prompt("look"));
+    let child = of("agent-3430b97e", &Script::default().prompt("look around"));
     let fact =
         |graph: &Graph| graph.assertions.iter().find(|said| said.relation == Relation::SpawnedAgent).unwrap().target;
     assert_eq!(fact(&parent), child.mentions[0].uuid);
     let id = SessionId::new("agent-3430b97e").unwrap();
     let by = SessionId::new("5acd37a8").unwrap();
     let at = Surroundings { session: &id, group: "shop", project: None, parent: Some(&by), follows: None };
-    let script = Script::default().prompt("look");
+    let script = Script::default().prompt("look around");
     let child = graph(&script.0, &digest(&script.0, &Show::default()), &at);
     let uuid =
         |graph: &Graph| graph.assertions.iter().find(|said| said.relation == Relation::SpawnedAgent).unwrap().uuid;
     assert_eq!(uuid(&parent), uuid(&child), "both say the same fact");
+    // One that was only started early did nothing.
+    let script = Script::default().prompt("Warmup");
+    assert_eq!(graph(&script.0, &digest(&script.0, &Show::default()), &at).mentions, []);
 }
 
 #[test]

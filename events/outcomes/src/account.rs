@@ -8,7 +8,7 @@ use super::fix::FixQuery;
 use super::rate::time;
 use super::{MAX_TRIED, SHORT_CHARS};
 use baton_conversation::item::{Act, Body, Call, Item, Outcome};
-use baton_episode::digest::{one_line, programs, sentences_within};
+use baton_episode::digest::{check_kind, one_line, programs, sentences_within};
 use baton_events::schema::outcomes::millis;
 use baton_protocol::answer::{FixAccount, Quote};
 
@@ -18,6 +18,10 @@ const MIN_SHARE: f32 = 0.6;
 const LINE_CHARS: usize = 300;
 /// Maximum length of quoted words of the agent, in characters.
 const SAID_CHARS: usize = 1_000;
+/// The same of a report that says again what an earlier one said.
+const AGAIN_SHARE: f32 = 0.8;
+/// Minimum share of the failure's words in words of the agent that do not follow closely.
+const SAID_SHARE: f32 = 0.25;
 /// So many replies after a failure are taken to be about it, whatever their words.
 const CLOSE_REPLIES: usize = 2;
 /// Maximum number of edits that are quoted, and of the lines of one.
@@ -56,6 +60,8 @@ struct OpenCall {
     programs: Vec<String>,
     /// True if every program only looks.
     looks: bool,
+    /// True if a program is a check.
+    checks: bool,
 }
 
 impl<'q> AccountReader<'q> {
@@ -127,7 +133,9 @@ impl<'q> AccountReader<'q> {
             false => self.asked.best_line(text).filter(|(share, _)| *share >= MIN_SHARE),
         };
         let Some((share, line)) = found else { return false };
-        let is_again = share >= 1.0 && self.share >= 1.0;
+        let reported = self.best.as_ref().filter(|best| role == "prompt" && best.role == "prompt");
+        let least = if reported.is_some() { AGAIN_SHARE } else { 1.0 };
+        let is_again = share >= least && self.share >= least;
         if !is_again && share <= self.share {
             return true;
         }
@@ -146,12 +154,12 @@ impl<'q> AccountReader<'q> {
             }
             tried.drain(..tried.len().saturating_sub(MAX_TRIED));
         }
-        (self.share, self.is_open, self.failed) = (share, true, failed);
+        (self.share, self.is_open, self.failed) = (share.max(self.share), true, failed);
         (self.reply, self.replies, self.fit) = (None, 0, 0.0);
         self.best = Some(FixAccount {
             text: one_line(line, LINE_CHARS),
             role: role.to_owned(),
-            same: share >= 1.0,
+            same: self.share >= 1.0,
             line: item.line,
             at: time(millis(item.at)),
             times,
@@ -176,11 +184,13 @@ impl<'q> AccountReader<'q> {
     fn change(&mut self, call: OpenCall) {
         let Some(best) = &mut self.best else { return };
         let is_rerun = call.programs.iter().any(|name| self.failed.contains(name));
+        let has_changed = !(best.files.is_empty() && best.commands.is_empty());
         let list = match call.act {
             Act::Edit => &mut best.files,
             // Commands after an edit check it.
             Act::Shell if !call.looks && !is_rerun && best.files.is_empty() => &mut best.commands,
-            Act::Shell if is_rerun && !(best.files.is_empty() && best.commands.is_empty()) => {
+            // A check may pass for another part first; anything else that succeeds has done what it should.
+            Act::Shell if is_rerun && (has_changed || !call.checks) => {
                 self.is_open = false;
                 return;
             }
@@ -195,7 +205,7 @@ impl<'q> AccountReader<'q> {
         }
         let Some(reply) = &self.reply else { return };
         let fit = self.asked.fit(&reply.text);
-        if fit > self.fit || best.said.is_none() && self.replies <= CLOSE_REPLIES {
+        if fit > self.fit.max(SAID_SHARE) || best.said.is_none() && self.replies <= CLOSE_REPLIES {
             self.fit = fit;
             best.said = Some(reply.clone());
         }
@@ -215,6 +225,7 @@ impl OpenCall {
             added: one_line(&added.join(" ⏎ "), SHORT_CHARS),
             target: one_line(path.unwrap_or(line), SHORT_CHARS),
             looks: call.act == Act::Shell && programs.iter().all(|program| program.looks),
+            checks: programs.iter().any(|program| check_kind(&program.name).is_some()),
             programs: programs.into_iter().map(|program| program.name).collect(),
         }
     }

@@ -63,6 +63,12 @@ impl FixQuery {
         self.telling.is_general() && self.lines.is_empty()
     }
 
+    /// Returns true if it has words to search for, although its line only repeats that something failed: `Heron exited
+    /// with code 1`.
+    pub fn has_words(&self) -> bool {
+        Likeness::of(&self.line).is_telling()
+    }
+
     /// Returns the longest stretch of the failure's line that stands literally in one of the numbered texts, in any
     /// encoding of strings, and the numbers of the first `most` that have it: enough words in a row, one of which is an
     /// identifier. What is asked may say more than the program did.

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::asked_check::{AskedCheck, Suits, is_prose};
 use super::mends::mending_commands;
 use super::rate::{counted, describe, part, passes_on, percent, runs, time, times};
 use super::{TOO_FEW, Witness};
@@ -26,6 +27,8 @@ const LEAST_WORDS: usize = 3;
 const VIEWERS: [&str; 5] = ["tail", "head", "grep", "less", "cat"];
 /// Words of a request that do not say what is to be done.
 static FILLING: WordList = WordList::new(crate::WORDS, "filling words");
+/// Nouns that do not narrow what is to be done.
+static GENERAL: WordList = WordList::new(crate::WORDS, "general nouns");
 
 /// Returns the key of a program with its subcommand.
 pub(super) fn command_key(name: &str) -> String {
@@ -55,7 +58,8 @@ pub(super) fn word_keys(line: &Line) -> impl Iterator<Item = String> {
 pub fn how_keys(asked: &str) -> Vec<String> {
     let query = CommandQuery::read(asked);
     let of_program = if query.is_whole_program() { program_key(&query.name) } else { command_key(&query.name) };
-    std::iter::once(of_program).chain(query.words.iter().map(|word| format!("w:{word}"))).collect()
+    let of_check = query.check.iter().flat_map(AskedCheck::keys).flat_map(words);
+    std::iter::once(of_program).chain(query.words.iter().cloned().chain(of_check).map(|it| format!("w:{it}"))).collect()
 }
 
 /// Returns the words of a text in a form in which singular and plural are equal.
@@ -79,16 +83,22 @@ struct CommandQuery {
     typed: Vec<String>,
     /// The words that say what is meant.
     words: Vec<String>,
+    /// The check that they mean.
+    check: Option<AskedCheck>,
+    /// True if these are words and no command.
+    is_prose: bool,
 }
 
 /// How well a line answers; later ones are better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
+    /// It is a check of the kind that is asked for.
+    Kind,
     /// It, or its purpose, has all words but one.
     Part,
     /// It, or its purpose, has the words.
     Words,
-    /// Its program and subcommand have all words.
+    /// Its program and subcommand have all words, or it is the check that is asked for.
     Named,
     /// It runs the same command in another form.
     Command,
@@ -102,13 +112,21 @@ impl CommandQuery {
     fn read(asked: &str) -> Self {
         let asked = asked.trim();
         let typed = simple_commands(asked).pop().unwrap_or_default();
-        let said = words(asked).filter(|word| !FILLING.has(word));
+        let all = words(asked).count();
+        let mut said: Vec<String> = words(asked).filter(|word| !FILLING.has(word)).collect();
+        if said.iter().any(|word| !GENERAL.has(word)) {
+            said.retain(|word| !GENERAL.has(word));
+        }
+        // Words among which none is idle may be a command: `cargo test`.
+        let is_said = said.len() < all;
         let query = Self {
+            is_prose: is_prose(&typed),
+            check: AskedCheck::read(&said).filter(|check| is_said || !check.is_narrower),
             name: typed.join(" "),
             more: Vec::new(),
             looks: false,
             typed: typed.into_iter().map(str::to_owned).collect(),
-            words: said.collect(),
+            words: said,
         };
         let Some(last) = programs(asked).pop() else { return query };
         let mut of_name: Vec<&str> = last.name.split(' ').collect();
@@ -136,6 +154,7 @@ impl CommandQuery {
 
     fn fits(&self, command: &Command) -> bool {
         match self.is_whole_program() {
+            _ if self.is_prose => false,
             true => program(&command.name) == self.name,
             false => without_run(&command.name) == without_run(&self.name),
         }
@@ -152,6 +171,10 @@ impl CommandQuery {
         if self.words.is_empty() {
             return None;
         }
+        let suits = self.check.as_ref().and_then(|check| Some((check, check.suits(&command.name, &line.text)?)));
+        if let Some((_, suits)) = suits.as_ref().filter(|(check, _)| !check.is_narrower) {
+            return Some(if *suits > Suits::Kind { Fit::Named } else { Fit::Kind });
+        }
         let named: Vec<String> = words(&command.name).collect();
         let is_named = |word: &String| named.iter().any(|name| name == word || ends_as(name, word));
         if self.words.iter().all(is_named) {
@@ -165,7 +188,7 @@ impl CommandQuery {
         match self.words.iter().filter(|word| !known.contains(word)).count() {
             0 => Some(Fit::Words),
             1 if self.words.len() >= LEAST_WORDS => Some(Fit::Part),
-            _ => None,
+            _ => suits.map(|_| Fit::Kind),
         }
     }
 
@@ -284,6 +307,7 @@ fn lookup(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usiz
         other => other,
     };
     let has_more = !query.more.is_empty();
+    let by_check = matches!(best, Some(Fit::Named | Fit::Kind));
     let mut tally = Tally::default();
     let mut lines: BTreeMap<&str, LineRuns<'_>> = BTreeMap::new();
     let mut names: BTreeMap<&str, Tally> = BTreeMap::new();
@@ -319,8 +343,10 @@ fn lookup(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usiz
     let mut listed: Vec<(&LineRuns<'_>, HowLine)> =
         lines.values().filter_map(|known| Some((known, known.tell(passes_on)?))).collect();
     listed.sort_by(|(one, a), (other, b)| {
+        let suits = |line: &HowLine| query.check.as_ref().filter(|_| by_check).and_then(|it| it.line_suits(&line.text));
         let order = |known: &LineRuns<'_>, line: &HowLine| {
-            (Reverse(Standing::of(&line.runs)), Reverse(known.worked_in), Reverse(line.last_seen.clone()))
+            let standing = Reverse((Standing::of(&line.runs), suits(line)));
+            (standing, Reverse(known.worked_in), Reverse(line.last_seen.clone()))
         };
         order(one, a).cmp(&order(other, b)).then_with(|| a.text.cmp(&b.text))
     });
@@ -335,21 +361,22 @@ fn lookup(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usiz
     let by_words = best.is_some_and(|fit| fit <= Fit::Named);
     let is_other = !by_words && best.is_some_and(|fit| fit < Fit::Typed) && !(best == Some(Fit::Line) && has_more);
     let shown = if is_other && has_more { query.name.clone() } else { asked.trim().to_owned() };
+    let is_part = matches!(best, Some(Fit::Part | Fit::Kind));
     let in_sessions = counted(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
     let subject = match (by_words, is_other && !has_more) {
+        _ if is_part => "lines like it".to_owned(),
         (true, _) => format!("lines for `{shown}`"),
         (_, true) => "other forms of it".to_owned(),
         _ => format!("`{shown}`"),
     };
     let message = match runs_of_all.count {
-        0 if query.looks => format!("`{shown}` only looks; runs of such commands are not counted"),
+        0 if query.looks && !query.is_prose => format!("`{shown}` only looks; runs of such commands are not counted"),
         0 => format!("no known session ran `{shown}`"),
         count @ 1..TOO_FEW if !by_words => {
             format!("{subject} was seen {}, too few to say how it usually ends", times(count))
         }
         count => format!("{subject} ran {} in {in_sessions}: {}", times(count), describe(&runs_of_all)),
     };
-    let is_part = best == Some(Fit::Part);
     let message = match is_other {
         _ if is_part => format!("no line has all of `{}`; nearest: {message}", asked.trim()),
         true if has_more => format!("no line with `{}` is known; {message}", query.more.join(" ")),

@@ -10,6 +10,7 @@
 //! output says how it went. No rate is given for fewer than [`TOO_FEW`] outcomes.
 
 mod account;
+mod asked_check;
 mod blame;
 mod builder;
 mod diagram;

@@ -241,6 +241,7 @@ fn what_never_went_away_is_said_so() {
         ["test failed", "FAIL", "Error: Process completed with exit code 1.", "error: script \"lint\" exited"]
     {
         assert!(fix_of(general, &witness).message.starts_with("too general"), "{general}");
+        assert!(!FixQuery::read(general).has_words(), "{general}");
     }
 }
 
@@ -413,8 +414,9 @@ fn words_and_wrappers_lead_to_lines_that_worked() {
     check("bun lint", &["bun run lint"], "no line with `bun lint` is known; other forms of it");
     check("push branch", &["git push origin x && git branch -d y"], "");
     check("deploy", &[], "no known session ran `deploy`");
-    check("fast bun tests", &["bun run test"], "no line has all of `fast bun tests`; nearest: lines for");
+    check("fast bun tests", &["bun run test"], "no line has all of `fast bun tests`; nearest: lines like it");
     check("fast tests", &[], "no known session ran");
+    check("run fast tests", &["bun run test"], "no line has all of `run fast tests`; nearest: lines like it");
 }
 
 #[test]
@@ -430,7 +432,8 @@ fn sessions_are_found_by_what_they_ran_and_touched() {
         ("cd x && cargo t -p b", "c:cargo test w:cd w:x w:cargo w:t w:p w:b"),
         ("cargo", "p:cargo w:cargo"),
         ("python -m pytest -q", "p:pytest w:python w:m w:pytest w:q"),
-        ("how do we run the tests", "p:how w:test"),
+        ("how do we deploy", "p:how w:deploy"),
+        ("format the code", "p:format w:format w:fmt w:format w:prettier w:black w:rustfmt w:gofmt"),
     ] {
         assert_eq!(how_keys(asked).join(" "), expected, "{asked}");
     }

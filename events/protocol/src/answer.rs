@@ -58,7 +58,7 @@ pub use project::{
     AgentCount, CheckWeek, Graph, GraphFact, GraphNode, Project, ProjectCheck, ProjectDecision, ProjectFile,
     ProjectRow, Projects, ReplacedDecision,
 };
-pub use recall::{BriefFreshness, Day, NearSession, Recall, RecallEntry, Timeline, TimelineSession};
+pub use recall::{BriefFreshness, Day, NearLine, NearSession, Recall, RecallEntry, Timeline, TimelineSession};
 pub use replay::Replay;
 pub use search::{Hit, Search};
 pub use status::{Format, Log, Memory, Progress, Root, Status, UnknownRecords};

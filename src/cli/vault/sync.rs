@@ -26,7 +26,7 @@ Examples:
 #[command(after_long_help = HELP)]
 pub(super) struct Args {
     /// Only this project: a directory, or a name that fits one project
-    #[arg(long, short, value_name = "P")]
+    #[arg(long, short, value_name = "P", allow_hyphen_values = true)]
     project: Option<String>,
     /// Print one JSON object
     #[arg(long)]

@@ -45,7 +45,7 @@ pub(crate) async fn fix(
         }
         let accounts = Accounts { source, conversations: &conversations };
         found.matches.iter_mut().for_each(|known| accounts.complete(known));
-        if !error.is_general() && !found.matches.iter().any(|known| known.same) {
+        if (!error.is_general() || error.has_words()) && !found.matches.iter().any(|known| known.same) {
             found = outcomes::with_accounts(found, accounts.find(&error, &text, limit)?);
         }
         Ok(found)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use baton_ask::query::{AskedAt, parse_moment};
 use baton_conversation::record::{SessionId, Timestamp};
+use baton_events::projection::table::Row;
 use baton_graph::session_uuid;
 use baton_protocol::{Failure, GraphParams, Zone, answer, code};
 use uuid::Uuid;
@@ -98,6 +99,8 @@ struct Found {
     facts: BTreeMap<Uuid, Fact>,
     days: BTreeSet<String>,
     cut: bool,
+    /// The session in the middle: only what it supports is of interest.
+    session: Option<(Uuid, SessionId)>,
 }
 
 impl Around<'_> {
@@ -113,7 +116,7 @@ impl Around<'_> {
                 found => found,
             },
         };
-        let mut found = Found::default();
+        let mut found = Found { session: center.and_then(|it| Some((it, self.session_of(it)?))), ..Found::default() };
         match center {
             Some(center) => self.look_around(center, &mut found)?,
             None => self.best_supported(&mut found)?,
@@ -150,6 +153,13 @@ impl Around<'_> {
         let is_named = |name: &str| name == wanted || name.rsplit('/').next() == Some(&wanted);
         let best = found.iter().find(|node| is_named(&node.name.to_lowercase())).or(found.first());
         Ok(best.map(|node| node.uuid))
+    }
+
+    /// The session that an entity stands for.
+    fn session_of(&self, node: Uuid) -> Option<SessionId> {
+        let is_it =
+            |(id, row): &(&SessionId, &Arc<Row>)| session_uuid(row.state.group_id().unwrap_or_default(), id) == node;
+        self.lookup.table.iter().find(is_it).map(|(id, _)| id.clone())
     }
 
     fn facts_at(&self, node: Uuid, most: usize) -> Result<FactsAt, baton_memory::Error> {
@@ -198,7 +208,13 @@ impl Around<'_> {
 
     /// Adds the facts that hold, and the days on which any of them ceased to.
     fn add(&self, facts: Vec<Fact>, found: &mut Found) {
+        let is_its = |fact: &Fact, (node, session): &(Uuid, SessionId)| {
+            [fact.source, fact.target].contains(node) || fact.latest.iter().any(|(supporting, _)| supporting == session)
+        };
         for fact in facts {
+            if found.session.as_ref().is_some_and(|session| !is_its(&fact, session)) {
+                continue;
+            }
             found.days.extend(fact.invalid_at.map(|at| zone_day(at, self.zone)));
             if holds(&fact, self.as_of) {
                 found.facts.insert(fact.uuid, fact);

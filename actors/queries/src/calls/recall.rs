@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use baton_ask::query::Question;
 use baton_ask::recall;
-use baton_ask::recall::{Entry, Intent, Kind, Later, Place, Quote, Sort, session_entries, still_open};
+use baton_ask::recall::{Detail, Entry, Intent, Kind, Later, Place, Quote, Sort, session_entries, still_open};
 use baton_conversation::record::{SessionId, Timestamp};
+use baton_episode::digest::Pointed;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::State;
 use baton_protocol::{Failure, RecallParams, answer, code};
@@ -21,7 +22,7 @@ use baton_redaction::redact;
 use self::sessions::{RelevantSessions, Session};
 use super::search::{Effort, QuestionReader, Scope, SearchRequest, find};
 use super::vault::{RecallRecorder, Recalled};
-use super::{QueryError, internal};
+use super::{QueryError, internal, zone_day};
 use crate::client::{ClientRef, failure};
 use crate::resolve;
 use baton_config::settings::Settings;
@@ -48,8 +49,6 @@ const NAME_STEM: usize = 5;
 const FEW_CAPITALS: usize = 6;
 /// Most sessions named instead.
 const NEAREST: usize = 4;
-/// Most characters that are told of the second one; of each further one, its part by rank.
-const NEAREST_CHARS: usize = 1_000;
 /// Worth of a passage in an answer without other entries, and beside others.
 const PASSAGE: f32 = 2.0;
 const PASSAGE_BESIDE: f32 = 1.2;
@@ -58,8 +57,8 @@ const QUOTE: f32 = 2.4;
 /// Factor on the worth of a passage from a tool.
 const OF_A_TOOL: f32 = 0.6;
 
-/// Most characters of an unknown subject that a note repeats.
-const UNSAID_CHARS: usize = 60;
+/// Most characters of a subject that a note repeats.
+const SUBJECT_CHARS: usize = 120;
 
 pub(crate) async fn recall(
     asked: RecallParams,
@@ -176,7 +175,7 @@ impl Recall {
         if self.may_abstain(asked, &sessions) {
             let unknown = self.unknown_name(&sessions);
             if unknown.is_some() || !sessions.is_answered {
-                return Ok(self.abstention(asked, unknown.unwrap_or(&asked.search), sessions));
+                return Ok(self.abstention(asked, unknown, sessions));
             }
         }
         let mut notes = std::mem::take(&mut sessions.notes);
@@ -187,9 +186,10 @@ impl Recall {
         }
         let recall::Selection { entries, unknown, unsaid } = selection;
         notes.extend(self.what_is_unknown(&entries, &unknown));
-        if unknown.is_empty() && asked.is(Kind::Decisions) && !unsaid.is_empty() && !self.question.has_secret {
-            let unsaid: String = unsaid.join(", ").chars().take(UNSAID_CHARS).collect();
-            notes.push(format!("no decision about it is known that speaks of {unsaid}"));
+        if unknown.is_empty() && !unsaid.is_empty() && !self.question.has_secret {
+            let what =
+                if asked.is(Kind::Decisions) { "no decision about it is known" } else { "nothing of it is known" };
+            notes.push(format!("{what} that speaks of {}", listed(unsaid.iter().map(String::as_str))));
         }
         Ok(Answer { entries, unknown, notes, nearest: Vec::new() })
     }
@@ -215,25 +215,35 @@ impl Recall {
         names.find(|name| !found.sessions.iter().any(|session| session.says(&stem(name))))
     }
 
-    /// The answer that claims nothing and names the nearest sessions.
-    fn abstention(&self, asked: &Intent, about: &str, found: RelevantSessions) -> Answer {
+    /// The answer that claims nothing and names the nearest sessions. `unknown` is a name that they do not have.
+    fn abstention(&self, asked: &Intent, unknown: Option<&str>, found: RelevantSessions) -> Answer {
         let near = |(at, session): (usize, &Session)| {
-            let quotes = &session.quotes;
-            let (text, line) = match at {
-                0 => recall::told_of_nearest(&session.episode, quotes, asked),
-                _ => (quotes.within(NEAREST_CHARS, |_| false), quotes.passages.first().map(|quote| quote.line)),
+            let detail = match at {
+                0 if unknown.is_none() => Detail::Full,
+                0 | 1 if unknown.is_none() => Detail::Some,
+                _ => Detail::Brief,
             };
+            let said = recall::told_of_nearest(&session.episode, &session.quotes, asked, detail);
+            let line = |said: &Pointed| answer::NearLine { text: redact(&said.text).into_owned(), line: said.line };
             answer::NearSession {
                 session_id: session.id.to_string(),
                 title: redact(&session.episode.title).into_owned(),
-                text: redact(&text).into_owned(),
-                line: line.or_else(|| session.passages.first().and_then(|hit| hit.line)),
+                day: session.row.state.last_conversation_at.map(|at| zone_day(at, self.question.zone)),
+                line: said.first().map(|said| said.line).or_else(|| session.passages.first().and_then(|hit| hit.line)),
+                said: said.iter().map(line).collect(),
             }
         };
         let nearest: Vec<_> = found.sessions.iter().take(NEAREST).enumerate().map(near).collect();
-        let subject: String = about.chars().take(UNSAID_CHARS).collect();
-        let about = if self.question.has_secret { String::new() } else { format!(" about {subject}") };
-        let notes = [found.notes, vec![format!("nothing is known{about}")]].concat();
+        let words = || {
+            let words = asked.search.split_whitespace();
+            listed(words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())))
+        };
+        let note = match unknown {
+            _ if self.question.has_secret => "nothing is known about it".to_owned(),
+            Some(name) => format!("nothing is known about {name}"),
+            None => format!("no known sentence answers all of: {}", words()),
+        };
+        let notes = [vec![note], found.notes].concat();
         Answer { entries: Vec::new(), unknown: Vec::new(), notes, nearest }
     }
 
@@ -375,6 +385,20 @@ fn quoted(place: &Place<'_>, quote: &Quote, number: u8, asked: &Intent) -> Entry
 fn passage_worth(asked: &Intent, fit: f32, number: u8) -> f32 {
     let worth = if asked.kinds.is_empty() { PASSAGE } else { PASSAGE_BESIDE };
     worth * (0.5 + 0.5 * fit) / (1.0 + 0.3 * f32::from(number))
+}
+
+/// Words with commas between, as many as have room.
+fn listed<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let mut list = String::new();
+    for word in words.filter(|word| !word.is_empty()) {
+        if list.len() + word.len() > SUBJECT_CHARS {
+            list.push_str(" …");
+            break;
+        }
+        list.push_str(if list.is_empty() { "" } else { ", " });
+        list.push_str(word);
+    }
+    list
 }
 
 fn is_spoken(hit: &answer::Hit) -> bool {

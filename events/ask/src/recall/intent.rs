@@ -10,7 +10,7 @@ mod synonyms;
 pub use naming::Named;
 pub use span::Span;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use self::phrasing::Phrasing;
 use self::plain::is_plain;
@@ -56,8 +56,24 @@ impl Term {
         Self { word: word.to_owned(), synonyms: synonyms::of(word), weight: 1.0, is_foreign: false }
     }
 
+    /// Returns the parts of a compound that means more than they do: `sign-on`. Other words have none.
+    fn parts(&self) -> Option<Vec<&str>> {
+        self.word.contains('-').then(|| self.word.split('-').collect())
+    }
+
+    /// Returns what the best occurrence in some words, in their order, counts for; see [`likeness`](Self::likeness).
+    fn best_of(&self, words: &[String]) -> f32 {
+        let Some(parts) = self.parts() else { return words.iter().map(|it| self.likeness(it)).fold(0.0, f32::max) };
+        let joined = parts.concat();
+        let is_there = words.contains(&joined) || words.windows(parts.len()).any(|part| part == parts);
+        f32::from(u8::from(is_there))
+    }
+
     /// Returns what an occurrence of a word counts for: 1 for the term itself in any form, a part for a synonym.
     fn likeness(&self, word: &str) -> f32 {
+        if self.word.contains('-') {
+            return 0.0;
+        }
         if is_same_stem(word, &self.word) {
             return 1.0;
         }
@@ -95,6 +111,11 @@ impl Intent {
         self.kinds.contains(&kind)
     }
 
+    /// Returns true if it is asked what is open, and not why.
+    pub fn seeks_open(&self) -> bool {
+        self.is(Kind::Open) && !self.is(Kind::Decisions)
+    }
+
     /// Returns true if the question is of a known kind and has no particular subject.
     pub fn is_general(&self) -> bool {
         self.about.is_empty() && !self.kinds.is_empty()
@@ -109,7 +130,9 @@ impl Intent {
     /// one that was never said.
     pub fn weigh(&mut self, weigh: impl Fn(&[&str]) -> Option<Vec<f32>>) {
         for term in &mut self.about {
-            let words: Vec<&str> = [term.word.as_str()].into_iter().chain(term.synonyms.iter().copied()).collect();
+            // Of a compound the longest part is looked up.
+            let own = term.word.split('-').max_by_key(|part| part.len()).unwrap_or_default().to_owned();
+            let words: Vec<&str> = [own.as_str()].into_iter().chain(term.synonyms.iter().copied()).collect();
             let Some(weights) = weigh(&words) else { continue };
             let Some((own, others)) = weights.split_first() else { continue };
             let (own, others) = (*own, others.iter().copied().fold(0.0, f32::max));
@@ -124,8 +147,8 @@ impl Intent {
         if self.about.is_empty() {
             return 1.0;
         }
-        let there: BTreeSet<String> = words(text).into_iter().collect();
-        let share = |term: &Term| there.iter().map(|word| term.likeness(word)).fold(0.0, f32::max);
+        let there = words(text);
+        let share = |term: &Term| term.best_of(&there);
         let all: f32 = self.about.iter().map(|term| term.weight).sum();
         let found: f32 = self.about.iter().map(|term| term.weight * share(term)).sum();
         if all > 0.0 { found / all } else { 0.0 }
@@ -133,18 +156,31 @@ impl Intent {
 }
 
 impl Intent {
+    /// Returns the words of the subject that none of the texts has, not even as a synonym.
+    pub fn missing<'a>(&self, texts: impl Iterator<Item = &'a str>) -> Vec<String> {
+        let texts: Vec<Vec<String>> = texts.map(words).collect();
+        let has = |term: &&Term| texts.iter().any(|words| term.best_of(words) > 0.0);
+        self.about.iter().filter(|term| !has(term)).map(|term| term.word.clone()).collect()
+    }
+
+    /// Returns the share of the subject that a text has, as it counts for a claim: a synonym for most of its word.
+    pub fn coverage(&self, text: &str) -> f32 {
+        self.share_counting(&self.tally(text, &mut BTreeMap::new()), COVERS)
+    }
+
     /// Returns true if a text has enough of the subject for an answer to be claimed: most of its words by weight, or fewer
     /// with the rarest; of a short question, half. Words that were never said count as rare ones; only a reason asked for
     /// in two words may be told by one of them, because such an answer says that no decision speaks of the other.
     pub fn is_answered_by(&self, text: &str) -> bool {
         let Some(rarest) = self.rarest() else { return true };
-        let share = self.share_of(&self.tally(text, &mut BTreeMap::new()));
+        let share = self.coverage(text);
         // A synonym of the rarest word may mean something else.
-        let has_rarest = || words(text).iter().any(|word| rarest.likeness(word) >= 1.0);
+        let has_rarest = || rarest.best_of(&words(text)) >= 1.0;
         let is_all_said = self.about.iter().all(|term| term.weight > 0.0);
         let least = match self.about.len() <= SHORT {
             true if is_all_said || self.is(Kind::Decisions) => ONE_OF_TWO,
-            false if is_all_said => HALF_OF_IT,
+            // A decision about something near does not say why.
+            false if is_all_said && !self.is(Kind::Decisions) => HALF_OF_IT,
             _ => MOST_OF_IT,
         };
         share >= MOST_OF_IT || share >= least && has_rarest()
@@ -169,6 +205,10 @@ impl Intent {
     /// Returns the share of the subject that the text of a tally has, by weight. Unlike in [`fit`](Self::fit), words that
     /// were never said count as missing, each like the rarest.
     pub fn share_of(&self, tally: &Tally) -> f32 {
+        self.share_counting(tally, SYNONYM)
+    }
+
+    fn share_counting(&self, tally: &Tally, synonym: f32) -> f32 {
         let rarest = self.rarest().map_or(0.0, |term| term.weight);
         let whole = |term: &Term| match (term.weight > 0.0, term.is_foreign) {
             (true, true) => term.weight / SYNONYM,
@@ -176,7 +216,13 @@ impl Intent {
             (false, _) => rarest,
         };
         let all: f32 = self.about.iter().map(whole).sum();
-        let found: f32 = self.about.iter().zip(&tally.best).map(|(term, best)| term.weight * best).sum();
+        let covered = |(term, best): (&Term, &f32)| match *best {
+            _ if term.weight <= 0.0 => 0.0,
+            best if best <= 0.0 => 0.0,
+            best if best < 1.0 || term.is_foreign => whole(term) * synonym,
+            _ => term.weight,
+        };
+        let found: f32 = self.about.iter().zip(&tally.best).map(covered).sum();
         if all > 0.0 { found / all } else { 0.0 }
     }
 
@@ -212,6 +258,10 @@ impl Intent {
         };
         each_word(text, &mut count);
         name_parts(text).iter().for_each(|part| count(part));
+        for (at, term) in self.about.iter().enumerate().filter(|(_, term)| term.parts().is_some()) {
+            tally.best[at] = term.best_of(&words(text));
+            tally.times[at] = tally.best[at];
+        }
         tally
     }
 }
@@ -282,6 +332,8 @@ const SATURATION: f32 = 1.2;
 const STEM_CHARS: usize = 5;
 /// What a synonym of a word counts for, relative to the word.
 const SYNONYM: f32 = 0.5;
+/// The same where a text must have most of a subject.
+const COVERS: f32 = 0.8;
 
 /// Reads a question. Total; linear in its words.
 pub fn read(text: &str, around: &Context<'_>) -> Intent {
@@ -330,7 +382,9 @@ pub fn describe(text: &str) -> Intent {
 /// Returns the words that are left, each once.
 fn terms(phrasing: &Phrasing) -> Vec<Term> {
     let mut about: Vec<Term> = Vec::new();
-    for word in phrasing.words() {
+    for (place, word) in phrasing.words().enumerate() {
+        let compound = phrasing.compound(place);
+        let word = compound.as_deref().unwrap_or(word);
         if !about.iter().any(|known| known.word == word) {
             about.push(Term::new(word));
         }

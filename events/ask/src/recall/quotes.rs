@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use super::intent::{Intent, Tally};
+use super::intent::{Intent, Kind, Tally};
 use baton_conversation::item::{Body, Item, Outcome};
 use baton_conversation::record::Timestamp;
 use baton_episode::digest::{gives_reason, head, one_line};
+use baton_words::WordList;
 
 /// Maximum number of bytes of one text that are read.
 const READ_BYTES: usize = 64 * 1024;
@@ -29,11 +30,20 @@ const OF_A_RESULT: f32 = 0.8;
 const OF_A_PROMPT: f32 = 0.9;
 /// Maximum length of a failing line, in characters.
 const FAILING_CHARS: usize = 160;
+/// The same of an answer to a question, with the question.
+const ANSWER_CHARS: usize = 320;
 /// The same for the text of an edit, and for code and data in any text.
 const OF_AN_EDIT: f32 = 0.6;
 const OF_CODE: f32 = 0.5;
-/// The same for a passage that gives a reason or names an alternative.
+/// The same for a passage that gives a reason or names an alternative, and if a reason is asked for.
 const WITH_REASON: f32 = 1.15;
+const WITH_REASON_ASKED: f32 = 1.3;
+/// If it is asked what is open: the same for a passage that says that something is left, and how much the last exchange
+/// counts beside the first.
+const WITH_REST: f32 = 1.3;
+const LAST_EXCHANGE: f32 = 0.3;
+/// Words for what is left.
+static REST: WordList = WordList::new(crate::WORDS, "words for what is left");
 /// Maximum number of bytes of an edit that are read.
 const EDIT_BYTES: usize = 4 * 1024;
 
@@ -84,20 +94,6 @@ impl Quotes {
     pub fn best(&self) -> f32 {
         self.passages.first().map_or(0.0, |quote| quote.relevance)
     }
-
-    /// Returns the best passages that fit, as one text in the order of the transcript, without those of lines that are told
-    /// already.
-    pub fn within(&self, chars: usize, is_told: impl Fn(u64) -> bool) -> String {
-        let mut left = chars;
-        let fits = |quote: &&Quote| {
-            left = left.saturating_sub(quote.text.chars().count());
-            left > 0
-        };
-        let mut told: Vec<&Quote> =
-            self.passages.iter().filter(|quote| !is_told(quote.line)).take_while(fits).collect();
-        told.sort_by_key(|quote| quote.line);
-        told.iter().map(|quote| quote.text.as_str()).collect::<Vec<_>>().join(" … ")
-    }
 }
 
 /// Reads the items of one conversation, in bounded memory.
@@ -108,15 +104,16 @@ pub struct QuoteReader<'q> {
     exchanges: Vec<Tally>,
     quotes: Vec<Quote>,
     last: Option<(u64, String)>,
-    /// The last failing line, if the agent has said nothing since.
-    failing: Option<Failing>,
+    /// The last failing line, or answer to a question, if nothing was said since.
+    before: Option<Before>,
 }
 
-/// A failing line, and where it stands.
-struct Failing {
+/// What the next words are about: they need not repeat it.
+struct Before {
     text: String,
     line: u64,
     at: Option<Timestamp>,
+    is_failure: bool,
 }
 
 impl<'q> QuoteReader<'q> {
@@ -128,7 +125,7 @@ impl<'q> QuoteReader<'q> {
             exchanges: vec![Tally::default()],
             quotes: Vec::new(),
             last: None,
-            failing: None,
+            before: None,
         }
     }
 
@@ -140,19 +137,28 @@ impl<'q> QuoteReader<'q> {
         let place = (item.line, item.at);
         match &item.body {
             Body::Prompt { text } => {
-                self.read_failing();
+                // A person may give the reason of an answer.
+                let answer = self.before.take_if(|before| !before.is_failure);
+                self.read_before();
                 self.exchanges.push(Tally::default());
-                self.read(place, text, OF_A_PROMPT, Speaker::Other);
+                let text = answer.map_or_else(|| text.clone(), |answer| format!("{} → {text}", answer.text));
+                self.read(place, &text, OF_A_PROMPT, Speaker::Other);
             }
             Body::Reply { text } => {
-                // What the agent says next is about the failure, whose words it need not repeat.
-                match self.failing.take() {
-                    Some(failing) => self.read(place, &format!("{} → {text}", failing.text), 1.0, Speaker::Failure),
+                match self.before.take() {
+                    Some(before) => {
+                        let speaker = if before.is_failure { Speaker::Failure } else { Speaker::Agent };
+                        self.read(place, &format!("{} → {text}", before.text), 1.0, speaker);
+                    }
                     None => self.read(place, text, 1.0, Speaker::Agent),
                 }
                 self.last = Some((item.line, head(text, READ_BYTES).to_owned()));
             }
-            Body::Answer { text } => self.read(place, text, 1.0, Speaker::Other),
+            Body::Answer { text } => {
+                self.read_before();
+                let text = one_line(text, ANSWER_CHARS);
+                self.before = Some(Before { text, line: item.line, at: item.at, is_failure: false });
+            }
             Body::Call(call) => {
                 if let Some(plan) = &call.plan {
                     self.read(place, plan, OF_A_PROMPT, Speaker::Other);
@@ -165,8 +171,9 @@ impl<'q> QuoteReader<'q> {
             Body::Result(result) => {
                 let whole = Some(&*result.text).filter(|_| result.outcome == Outcome::Failed);
                 if let Some(text) = result.error.as_deref().or(result.failing()).or(whole) {
-                    self.read_failing();
-                    self.failing = Some(Failing { text: one_line(text, FAILING_CHARS), line: item.line, at: item.at });
+                    self.read_before();
+                    let text = one_line(text, FAILING_CHARS);
+                    self.before = Some(Before { text, line: item.line, at: item.at, is_failure: true });
                 }
             }
             _ => {}
@@ -175,15 +182,20 @@ impl<'q> QuoteReader<'q> {
 
     /// Returns what was found, with at most `most` passages.
     pub fn finish(mut self, most: usize) -> Quotes {
-        self.read_failing();
+        self.read_before();
         let relevance = |tally: &Tally| self.asked.relevance_of(tally);
         let of_exchanges: Vec<f32> = self.exchanges.iter().map(relevance).collect();
+        let late = if self.asked.seeks_open() { LAST_EXCHANGE } else { 0.0 };
+        let latest = (of_exchanges.len() - 1).max(1) as f32;
         let mut passages: Vec<Quote> = Vec::new();
         while passages.len() < most {
             let worth = |quote: &Quote| {
                 let new = quote.tally.without_repeated(passages.iter().map(|it| &it.tally), SAID_BEFORE);
                 let own = self.asked.relevance_of(&new);
-                quote.factor * (own + if own > 0.0 { OF_THE_EXCHANGE * of_exchanges[quote.exchange] } else { 0.0 })
+                let lateness = 1.0 + late * quote.exchange as f32 / latest;
+                lateness
+                    * quote.factor
+                    * (own + if own > 0.0 { OF_THE_EXCHANGE * of_exchanges[quote.exchange] } else { 0.0 })
             };
             let rated = self.quotes.iter().map(worth).enumerate();
             let Some((at, worth)) = rated.max_by(|a, b| a.1.total_cmp(&b.1)) else { break };
@@ -198,10 +210,11 @@ impl<'q> QuoteReader<'q> {
         Quotes { coverage: self.asked.share_of(&said), passages, relevance, last: self.last }
     }
 
-    /// Reads a failing line that the agent says nothing about.
-    fn read_failing(&mut self) {
-        if let Some(failing) = self.failing.take() {
-            self.read((failing.line, failing.at), &failing.text, OF_A_RESULT, Speaker::Failure);
+    /// Reads a failing line or answer about which nothing is said.
+    fn read_before(&mut self) {
+        if let Some(Before { text, line, at, is_failure }) = self.before.take() {
+            let (factor, speaker) = if is_failure { (OF_A_RESULT, Speaker::Failure) } else { (1.0, Speaker::Other) };
+            self.read((line, at), &text, factor, speaker);
         }
     }
 
@@ -216,13 +229,24 @@ impl<'q> QuoteReader<'q> {
             }
             let exchange = self.exchanges.len() - 1;
             let text = one_line(&passage, MOST_CHARS);
-            let factor = if gives_reason(&passage) { factor * WITH_REASON } else { factor };
+            let factor = factor * self.answering(&passage);
             let relevance = factor * self.asked.relevance_of(&tally);
             self.quotes.push(Quote { text, line, at, speaker, relevance, tally, exchange, factor });
         }
         if self.quotes.len() > 2 * KEPT {
             self.quotes.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
             self.quotes.truncate(KEPT);
+        }
+    }
+
+    /// Returns the factor for a passage that says the kind of thing that is asked for.
+    fn answering(&self, passage: &str) -> f32 {
+        let says_rest = || passage.split(|c: char| !c.is_alphanumeric()).any(|word| REST.has(&word.to_lowercase()));
+        match gives_reason(passage) {
+            _ if self.asked.seeks_open() && says_rest() => WITH_REST,
+            true if self.asked.is(Kind::Decisions) => WITH_REASON_ASKED,
+            true => WITH_REASON,
+            false => 1.0,
         }
     }
 
@@ -331,7 +355,6 @@ mod tests {
         assert_eq!(found.passages[1].text, "Why: The pelican export was too slow.");
         assert_eq!(found.last, Some((3, "All tests pass.".to_owned())));
         assert!(found.relevance > 0.0 && found.coverage > 0.5, "{found:?}");
-        assert_eq!(found.within(1_000, |line| line == 1), "The pelican id is never read, so a ref will do.");
         assert_eq!(quotes("walrus", &items).passages, []);
         let mut asked = describe("pelican walrus");
         asked.weigh(|words| Some(words.iter().map(|word| f32::from(u8::from(*word == "pelican"))).collect()));
@@ -358,6 +381,39 @@ mod tests {
             (5, "heron.test.ts: timed out"),
         ];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_is_said_next_belongs_to_an_answer() {
+        let items = [
+            item(1, Body::Answer { text: "Where is the heron kept? Option B".to_owned() }),
+            reply(2, "Good, one file is simpler."),
+            item(3, Body::Answer { text: "Which heron test? None".to_owned() }),
+            prompt(4, "it is too slow"),
+        ];
+        let found = quotes("heron", &items);
+        let mut told: Vec<&str> = found.passages.iter().map(|quote| quote.text.as_str()).collect();
+        told.sort_unstable();
+        let first = "Where is the heron kept? Option B → Good, one file is simpler.";
+        assert_eq!(told, [first, "Which heron test? None → it is too slow"].map(|it| it));
+    }
+
+    #[test]
+    fn what_is_left_and_late_leads_if_that_is_asked() {
+        let items = [
+            prompt(1, "The heron export is missing a test."),
+            reply(2, "The heron export is fast."),
+            prompt(3, "The heron export has remaining gaps."),
+        ];
+        let asked = |question: &str| {
+            let around = super::super::Context { projects: &[], now: Timestamp(0), zone: baton_protocol::Zone::UTC };
+            let asked = super::super::read(question, &around);
+            let mut reader = QuoteReader::new(&asked);
+            items.iter().for_each(|item| reader.push(item));
+            reader.finish(1).passages[0].line
+        };
+        assert_eq!(asked("what is still open about the heron export"), 3);
+        assert_eq!(asked("heron export fast"), 2);
     }
 
     #[test]

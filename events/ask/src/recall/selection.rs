@@ -3,8 +3,9 @@
 //! A complete answer ends: the budget is not filled with what was not asked for. Entries that match much worse than the
 //! best are dropped, and one transcript line is told once, even if several entries came from it.
 
-use super::intent::{Intent, Kind, is_same_stem, words};
+use super::intent::{Intent, Kind, words};
 use super::{Entry, Sort};
+use baton_episode::digest::Episode;
 
 /// Minimum share of the subject that an entry must have to be an answer.
 pub(super) const LEAST_FIT: f32 = 0.4;
@@ -32,7 +33,7 @@ pub struct Selection {
 
 /// Selects the entries to tell. For a question without a known kind, entries are selected by their worth.
 pub fn select(asked: &Intent, mut entries: Vec<Entry>) -> Selection {
-    let unsaid = missing_words(asked, &entries);
+    let unsaid = asked.missing(entries.iter().map(|entry| entry.text.as_str()));
     entries.retain(|entry| entry.worth > 0.0 && !entry.text.trim().is_empty());
     if asked.kinds.is_empty() {
         merge_facts(&mut entries);
@@ -109,13 +110,6 @@ fn supporting(asked: &Intent, mut others: Vec<Entry>, answers: &[Entry]) -> Vec<
         entry.worth = if leads { most * 1.1 * rank } else { least * 0.9 * rank };
     }
     beside
-}
-
-/// Returns the words of the subject that no entry has.
-fn missing_words(asked: &Intent, entries: &[Entry]) -> Vec<String> {
-    let there: Vec<String> = entries.iter().flat_map(|entry| words(&entry.text)).collect();
-    let has = |wanted: &&str| !there.iter().any(|word| is_same_stem(word, wanted));
-    asked.about.iter().map(|term| term.word.as_str()).filter(has).map(str::to_owned).collect()
 }
 
 /// Returns true if an entry is what a kind of question asks for.
@@ -206,6 +200,11 @@ fn content(told: &str) -> &str {
 fn fixed_error(fact: &str) -> Option<&str> {
     let (error, _) = fact.split_once(FACT_MENDED)?;
     Some(error.rsplit_once(" in ").map_or(error, |(error, _)| error))
+}
+
+/// Returns true if a passage says what the session itself replaced later.
+pub fn is_superseded(episode: &Episode, line: u64, text: &str) -> bool {
+    episode.superseded.iter().any(|said| said.line == line && has_all(text, &said.text))
 }
 
 /// Returns true if a text has nearly all words of another.

@@ -1,10 +1,11 @@
 //! What a session contributes to the answer of a question.
 
 use super::intent::{Intent, Kind};
+use super::quotes::Quotes;
 use super::selection::LEAST_FIT;
 use super::{Entry, Sort};
 use baton_conversation::record::{SessionId, Timestamp};
-use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sentences};
+use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sentences, gives_reason};
 
 /// Maximum length of an entry, in characters.
 const TEXT_CHARS: usize = 240;
@@ -27,8 +28,6 @@ const OF_A_PASSAGE: f32 = 0.4;
 const OBJECTIVE_CHARS: usize = 200;
 /// Maximum number of entries of one sort per session.
 const MOST_OF_A_SORT: usize = 5;
-/// Maximum number of open ends told of a session that is only near.
-const MOST_LEFT: usize = 4;
 /// Maximum number of files per session, if they are asked for.
 const MOST_FILES: usize = 20;
 /// Maximum number of sessions that are named for a subject.
@@ -88,31 +87,47 @@ pub fn whole_fit(episode: &Episode, asked: &Intent) -> f32 {
     asked.fit(&whole.join(" "))
 }
 
-/// Returns title, prompt and conclusion of the exchange that says most about the subject.
-pub fn best_exchange(episode: &Episode, asked: &Intent) -> String {
-    let said = |exchange: &Exchange| {
-        let said = [&exchange.prompt, &exchange.conclusion].into_iter().flatten().map(|said| said.text.as_str());
-        [episode.title.as_str()].into_iter().chain(said).collect::<Vec<_>>().join(" ")
-    };
-    let rated = episode.exchanges.iter().map(said).map(|text| (asked.relevance(&text), text));
-    rated.max_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(|| episode.title.clone(), |(_, text)| text)
+/// Returns true if what a session says has enough of the subject to answer the question: an open end or next step; unless
+/// it is asked what is open, a decision or a passage; unless it is asked why, an error or the sentences that are told of the
+/// best exchange. A passage says why if it gives a reason.
+pub fn states(episode: &Episode, quotes: &Quotes, asked: &Intent) -> bool {
+    let is_answer = |text: &str| asked.is_answered_by(text);
+    let any = |said: &[Pointed]| said.iter().any(|said| is_answer(&said.text));
+    let is_open = any(&episode.unresolved) || any(&episode.next_steps);
+    if is_open || asked.seeks_open() {
+        return is_open;
+    }
+    let mut passages = quotes.passages.iter().map(|quote| quote.text.as_str());
+    if any(&episode.decisions) || any(&episode.superseded) {
+        return true;
+    }
+    if asked.is(Kind::Decisions) {
+        return passages.any(|text| is_answer(text) && gives_reason(text));
+    }
+    passages.next().is_some_and(is_answer)
+        || episode.errors.iter().any(|error| is_answer(&error.text))
+        || best_exchange(episode, asked).is_some_and(|text| is_answer(&text))
 }
 
-/// Returns true if a decision, error, open end or next step of a session has enough of the subject to answer the question.
-pub fn states(episode: &Episode, asked: &Intent) -> bool {
-    let lists = [&episode.decisions, &episode.superseded, &episode.unresolved, &episode.next_steps];
-    let texts = lists.into_iter().flatten().map(|said| &said.text);
-    texts.chain(episode.errors.iter().map(|error| &error.text)).any(|text| asked.is_answered_by(text))
+/// Returns the largest share of the subject that a decision of a session has, if a reason is asked for.
+pub fn decides(episode: &Episode, asked: &Intent) -> f32 {
+    let decisions = episode.decisions.iter().filter(|_| asked.is(Kind::Decisions));
+    decisions.map(|said| asked.coverage(&said.text)).fold(0.0, f32::max)
 }
 
-/// Returns the best exchange in the sentences that match best, with the line of its conclusion.
+/// Returns the title with the sentences of the best exchange that carry the subject.
+fn best_exchange(episode: &Episode, asked: &Intent) -> Option<String> {
+    let best = matched(episode, asked, &[]).into_iter().next()?;
+    let told = |text: &str, chars: usize| carrying_sentences(text, chars, |sentence| asked.fit(sentence));
+    let (request, concluded) = (told(best.prompt, NEAR_REQUEST_CHARS), told(&best.concluded.text, BEST_ANSWER_CHARS));
+    Some([episode.title.as_str(), &request, &concluded].join(" "))
+}
+
+/// Returns the conclusion of the best exchange in the sentences that match best, with its line.
 pub(super) fn best_sentences(episode: &Episode, asked: &Intent, chars: usize) -> Option<(u64, String)> {
     let best = matched(episode, asked, &[]).into_iter().next().filter(|said| said.own > 0.0)?;
-    let told = |text: &str, chars: usize| carrying_sentences(text, chars, |sentence| asked.fit(sentence));
-    let concluded = told(&best.concluded.text, chars);
-    let request = told(best.prompt, NEAR_REQUEST_CHARS);
-    let text = if request.is_empty() { concluded } else { format!("Asked: {request} Concluded: {concluded}") };
-    (!text.is_empty()).then_some((best.concluded.line, text))
+    let concluded = carrying_sentences(&best.concluded.text, chars, |sentence| asked.fit(sentence));
+    (!concluded.is_empty()).then_some((best.concluded.line, concluded))
 }
 
 /// Returns the error of a session that is nearest to the subject, by its words and those of what mended it.
@@ -123,13 +138,6 @@ pub fn nearest_error<'a>(episode: &'a Episode, asked: &Intent) -> Option<(f32, &
     };
     let rated = episode.errors.iter().map(|error| (fit(error), error));
     rated.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(fit, _)| *fit > 0.0)
-}
-
-/// Returns what a session left open.
-pub(super) fn left_open(episode: &Episode, chars: usize) -> Option<String> {
-    let open: Vec<&str> =
-        episode.unresolved.iter().chain(&episode.next_steps).map(|said| said.text.as_str()).take(MOST_LEFT).collect();
-    (!open.is_empty()).then(|| one_line(&open.join("; "), chars))
 }
 
 /// Returns the entries of a session's episode that answer the question, the session's own line first; open ends are
@@ -323,8 +331,8 @@ fn best_matches(mut said: Vec<(Pointed, f32)>) -> Vec<(Pointed, f32)> {
 
 pub(super) fn one_line(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(most) {
-        Some((end, _)) => format!("{}…", line[..end].trim_end()),
-        None => line,
-    }
+    let Some((end, _)) = line.char_indices().nth(most) else { return line };
+    // No word is cut, unless it is a very long one.
+    let word = line[..end].rfind(' ').filter(|at| at * 2 > end).unwrap_or(end);
+    format!("{}…", line[..word].trim_end())
 }

@@ -332,3 +332,11 @@ fn a_session_is_told_by_its_purpose_and_not_by_what_was_typed_last() {
     assert_eq!(told("Segments", "Move the log"), "Segments: Move the log");
     assert_eq!(told("Segments", ""), "Segments");
 }
+
+#[test]
+fn what_was_replaced_later_is_known_by_its_line_and_words() {
+    let episode = Episode { superseded: vec![said("Keep the heron cache in memory.", 4)], ..episode() };
+    assert!(is_superseded(&episode, 4, "I will **keep** the heron cache in memory, for now."));
+    assert!(!is_superseded(&episode, 5, "I will keep the heron cache in memory."));
+    assert!(!is_superseded(&episode, 4, "The heron cache is slow."));
+}

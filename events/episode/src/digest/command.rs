@@ -18,7 +18,7 @@ mod wrapper;
 use std::borrow::Cow;
 
 pub use self::ending::{Part, Ran};
-pub use self::family::check_kind;
+pub use self::family::{Check, check_kind, check_words, checks};
 pub(super) use self::files::{Touch, joined, touched};
 pub(super) use self::git::{GitAct, GitStep, Paths, git_steps, overridden, steps_back};
 pub(super) use self::issue::{IssueAct, issue_acts};

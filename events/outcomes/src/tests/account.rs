@@ -28,4 +28,16 @@ fn an_account_quotes_what_was_said_and_done() {
     let script = || Script::default().read("pathspec 'dist' did not match any file").ok("make");
     assert_eq!(read(script(), &[2]), None);
     assert_eq!(read(script(), &[4]).map(|(_, account)| (account.role, account.line)), Some(("output".to_owned(), 4)));
+    // What the program did in the end ends the account: later edits are about something else.
+    let asked = FixQuery::read("The following paths are ignored: dist/assets");
+    let script = Script::default()
+        .fails("git add dist/assets", "The following paths are ignored: dist/assets")
+        .reply("They are tracked.")
+        .ok("git add -f dist/assets")
+        .reply("One heron is left.")
+        .edit("heron.ts");
+    let mut reader = AccountReader::new(&asked, []);
+    script.0.iter().for_each(|item| reader.push(item));
+    let (_, account) = reader.finish().unwrap();
+    assert_eq!((account.files.len(), account.said), (0, None));
 }

@@ -39,12 +39,25 @@ pub struct NearSession {
     pub session_id: String,
     /// Its title.
     pub title: String,
-    /// What was said there that has most of the question, if anything; of the first, also what failed and how it ended.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub text: String,
-    /// The transcript line that says it, or has most words of the question.
+    /// The day of its last message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub day: Option<String>,
+    /// What was said there that has most of the question, the most telling first; of the first session also what failed and
+    /// how it ended.
+    pub said: Vec<NearLine>,
+    /// The transcript line to begin with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
+}
+
+/// A line of what is told of a session that is near.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NearLine {
+    /// The text, on one line.
+    pub text: String,
+    /// The transcript line that says it.
+    pub line: u64,
 }
 
 /// How current and complete an answer is, in short.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use baton_ask::recall::{Entry, Intent, Kind, Quotes, best_exchange, memo_entry, states, whole_fit};
+use baton_ask::recall::{Entry, Intent, Kind, Quotes, decides, is_superseded, memo_entry, states, whole_fit};
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{Episode, Exchange};
 use baton_events::memo;
@@ -20,7 +20,8 @@ const NOTES: usize = 10;
 const NEAR: f32 = 0.6;
 /// So many times the sessions of an answer are compared by their exchanges.
 const COMPARED: usize = 3;
-/// What the best exchange and the best passage, and title and purpose, count for beside the score of the search.
+/// What the best exchange, the best passage, title and purpose, and the best decision count for beside the score of the
+/// search.
 const EVIDENCE: f32 = 0.5;
 /// A later session that replaced one must say at least this share of what that one says.
 const REPLACING: f32 = 0.8;
@@ -130,11 +131,13 @@ impl Recall {
             for quote in &mut quotes.passages {
                 episode.cut_overruled(quote.line, &mut quote.text);
             }
-            quotes.passages.retain(|quote| quote.text.chars().any(char::is_alphanumeric));
+            let says = |text: &str| text.chars().any(char::is_alphanumeric);
+            quotes.passages.retain(|it| says(&it.text) && !is_superseded(episode, it.line, &it.text));
             for hit in passages.iter_mut() {
                 episode.cut_overruled(hit.line.unwrap_or_default(), &mut hit.snippet);
             }
-            passages.retain(|hit| hit.snippet.chars().any(char::is_alphanumeric));
+            let line = |hit: &answer::Hit| hit.line.unwrap_or_default();
+            passages.retain(|hit| says(&hit.snippet) && !is_superseded(episode, line(hit), &hit.snippet));
         }
         if !asked.is_general() {
             found.is_answered = by_evidence(&mut found.sessions, asked);
@@ -173,16 +176,34 @@ fn by_evidence(sessions: &mut Vec<Session>, asked: &Intent) -> bool {
     let mut ranked: Vec<(f32, Session)> = Vec::with_capacity(sessions.len());
     for session in sessions.drain(..) {
         let said = session.quotes.relevance / exchange + session.quotes.best() / passage;
-        let own = session.score + EVIDENCE * (said + whole_fit(&session.episode, asked));
+        let told = whole_fit(&session.episode, asked) + decides(&session.episode, asked);
+        let own = session.score + EVIDENCE * (said + told);
         let replacing = ranked.iter().filter(|(rank, above)| above.score < session.score && *rank >= own * REPLACING);
         let most = replacing.map(|(rank, _)| rank - f32::EPSILON * rank.abs()).fold(f32::INFINITY, f32::min);
         ranked.push((own.min(most), session));
     }
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     sessions.extend(ranked.into_iter().map(|(_, session)| session));
-    sessions.first().is_none_or(|first| {
-        asked.is_answered_by(&best_exchange(&first.episode, asked))
-            || first.quotes.passages.first().is_some_and(|quote| asked.is_answered_by(&quote.text))
-            || states(&first.episode, asked)
-    })
+    fold_subagents(sessions);
+    sessions.first().is_none_or(|first| states(&first.episode, &first.quotes, asked))
+}
+
+/// Puts a subagent's session behind its parent, if that was found as well: it knows what became of the subagent's work. Of
+/// several subagents of one parent the best one is kept.
+fn fold_subagents(sessions: &mut Vec<Session>) {
+    let parent = |session: &Session| session.row.state.parent().cloned();
+    let mut folded: Vec<Session> = Vec::with_capacity(sessions.len());
+    while !sessions.is_empty() {
+        let best = sessions.remove(0);
+        if let Some(id) = parent(&best) {
+            if folded.iter().any(|known| parent(known).as_ref() == Some(&id)) {
+                continue;
+            }
+            if let Some(at) = sessions.iter().position(|session| session.id == id) {
+                folded.push(sessions.remove(at));
+            }
+        }
+        folded.push(best);
+    }
+    *sessions = folded;
 }

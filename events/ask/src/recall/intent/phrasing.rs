@@ -70,6 +70,15 @@ impl Phrasing {
         Some(piece.trim_matches(|c: char| !c.is_alphanumeric()))
     }
 
+    /// Returns the compound that a word is what is left of, in lower case: `sign-on`, whose other word says nothing alone.
+    pub(super) fn compound(&self, place: usize) -> Option<String> {
+        let written = self.written(place)?.to_lowercase();
+        let parts = words(&written);
+        let piece = self.words.get(place)?.piece;
+        let left = self.words.iter().filter(|word| word.piece == piece).count();
+        (left == 1 && parts.len() > 1 && written == parts.join("-")).then_some(written)
+    }
+
     /// Returns true if a range of words is exactly one whole piece.
     pub(super) fn is_piece(&self, range: &Range<usize>) -> bool {
         let piece = |place: usize| self.words.get(place).map(|word| word.piece);

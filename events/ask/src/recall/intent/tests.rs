@@ -230,3 +230,29 @@ fn compound_names_have_parts() {
     let asked = asked("why is the crane kept in a ref");
     assert!(asked.relevance("`craneIdRef`") > asked.relevance("`craneidref`"));
 }
+
+#[test]
+fn a_compound_is_one_word_if_its_parts_alone_say_less() {
+    let asked = asked("what is still open about single sign-on");
+    assert_eq!(asked.subject(), "single sign-on");
+    let check = |text: &str, missing: &str| {
+        assert_eq!(asked.missing(std::iter::once(text)).join(" "), missing, "{text}");
+        assert_eq!(asked.coverage(text) > 0.9, missing.is_empty(), "{text}");
+    };
+    check("a single job signs the binaries, and is on", "sign-on");
+    check("single sign-on is there", "");
+    check("SingleSignOn: single signon", "");
+    check("a single page on which you sign on", "");
+    check("", "single sign-on");
+    // Parts that say something are words of their own.
+    assert_eq!(super::describe("the keyset-pagination bug").subject(), "keyset pagination bug");
+}
+
+#[test]
+fn a_synonym_covers_most_of_its_word() {
+    let asked = asked("why is the broken dialog deleted");
+    assert!(
+        asked.coverage("the corrupted popup is removed") > 0.7 && asked.is_answered_by("the broken popup is removed")
+    );
+    assert_eq!(asked.missing(std::iter::once("a corrupted popup")).join(" "), "deleted");
+}

@@ -11,25 +11,53 @@ impl Family {
         matches!(self, Self::Build | Self::Test | Self::Lint | Self::Types | Self::Format | Self::Check)
     }
 
+    fn check_kind(self) -> Option<&'static str> {
+        match self {
+            Self::Test => Some("test"),
+            Self::Build => Some("build"),
+            Self::Lint => Some("lint"),
+            Self::Types => Some("types"),
+            Self::Format => Some("format"),
+            Self::Check => Some("check"),
+            Self::Install | Self::Commit | Self::Merge | Self::Push | Self::Run => None,
+        }
+    }
+
     /// Returns true if its programs print nothing that matters unless something is wrong.
     pub(in crate::digest) fn is_silent(self) -> bool {
         matches!(self, Self::Build | Self::Format)
     }
 }
 
-/// Returns what a program checks, by its name and subcommand (`cargo test`): `test`, `build`, `lint`, `types`, `format` or
-/// `check`; `None` if it is none.
+/// What a program of a command line checks.
+pub struct Check {
+    /// `test`, `build`, `lint`, `types`, `format` or `check`.
+    pub kind: &'static str,
+    /// True if it mends what it finds.
+    pub mends: bool,
+    /// True if it is told what part of the work to check.
+    pub names_parts: bool,
+}
+
+/// Returns what the programs of a command line check.
+pub fn checks(line: &str) -> Vec<Check> {
+    let steps = words::parts(line).into_iter().filter_map(|part| Step::read(part.words, Pipe::None, part.joint));
+    let check = |step: Step<'_>| {
+        Some(Check { kind: step.family().check_kind()?, mends: step.mends(), names_parts: step.names_parts() })
+    };
+    steps.filter_map(check).collect()
+}
+
+/// Returns what a program checks, by its name and subcommand (`cargo test`); `None` if it is no check.
 pub fn check_kind(name: &str) -> Option<&'static str> {
     let part = words::parts(name).into_iter().next()?;
-    match Step::read(part.words, Pipe::None, part.joint)?.family() {
-        Family::Test => Some("test"),
-        Family::Build => Some("build"),
-        Family::Lint => Some("lint"),
-        Family::Types => Some("types"),
-        Family::Format => Some("format"),
-        Family::Check => Some("check"),
-        Family::Install | Family::Commit | Family::Merge | Family::Push | Family::Run => None,
-    }
+    Step::read(part.words, Pipe::None, part.joint)?.family().check_kind()
+}
+
+/// Returns words by which programs that check this kind are known.
+pub fn check_words(kind: &str) -> impl Iterator<Item = &'static str> {
+    let of_kind = FAMILIES.iter().filter(move |(family, ..)| family.check_kind() == Some(kind));
+    of_kind.flat_map(|(_, endings, programs)| endings.split(' ').chain(programs.split(' '))).filter(|it| !it.is_empty())
 }
 
 impl Step<'_> {
@@ -56,6 +84,8 @@ impl Step<'_> {
         };
         let family = FAMILIES.iter().find(|(_, endings, programs)| lists(programs, &self.program) || tells(endings));
         match family {
+            // `ruff format` formats.
+            Some((Family::Lint, ..)) if subcommand == Some("format") => Family::Format,
             // `cargo check` compiles.
             Some((Family::Check, ..)) if self.program == "cargo" => Family::Build,
             Some((family, ..)) => *family,
