@@ -89,7 +89,11 @@ fn show(output: &Output, fix: &Fix) {
         output.line("");
         let unsure =
             if found.unsure == 0 { String::new() } else { format!(", outcome unknown {}", count(found.unsure)) };
-        let about = format!("seen {}, went away {}{unsure}", count(found.seen), count(found.resolved));
+        let resolved = match found.resolved {
+            0 => String::new(),
+            resolved => format!(", went away {}", count(resolved)),
+        };
+        let about = format!("seen {}{resolved}{unsure}", count(found.seen));
         row(output, 0, &found.error, &about);
         rows(output, found);
     }
@@ -119,10 +123,14 @@ fn rows(output: &Output, found: &FixMatch) {
     }
     if let Some(open) = &found.unresolved {
         let place = place(output, &open.session_id, open.line, open.at.as_deref());
-        row(output, 2, "seen without going away", &place);
+        row(output, 2, "last seen here; what became of it is not known", &place);
     }
     if let Some(account) = &found.account {
         quoted(output, "the agent said", account.said.as_ref());
+        // Of a failure that is known to be gone, the fix says what was run.
+        if found.fixes.is_empty() {
+            changed(output, &account.files, &account.commands);
+        }
         added(output, account);
         if found.tried_in_vain.is_empty() {
             in_vain(output, account);

@@ -469,13 +469,13 @@ fn what_nothing_known_speaks_of_is_not_claimed_and_the_nearest_sessions_are_name
     assert_eq!((&told["abstained"], &told["answer"]), (&json!(true), &json!([])), "{told}");
     assert_eq!(told["nearest"][0]["session_id"], id(1), "{told}");
     assert_eq!(told["nearest"][0]["said"][0]["line"], 2, "{told}");
-    let note = "no known sentence answers all of: invoices, payment, worker, lose, summer, migration";
+    let note = "no single sentence has all of: invoices, payment, worker, lose, summer, migration";
     assert_eq!(told["notes"][0], note, "{told}");
     let printed = world.ok(&["recall", "which invoices did the payment worker lose in the summer migration"]);
-    assert!(printed.out.starts_with("No known sentence answers all of: invoices, "), "{}", printed.out);
+    assert!(printed.out.starts_with("No single sentence has all of: invoices, "), "{}", printed.out);
     // A name that none of the sessions found has: whatever else they have of the question, they are not about it.
     let told = world.json(&["recall", "which OAuth server does the numbat worker of the queue use"]);
-    assert!(told["notes"].to_string().contains("nothing is known about OAuth"), "{told}");
+    assert!(told["notes"].to_string().contains("no conversation found speaks of OAuth"), "{told}");
     assert_eq!(told["abstained"], true, "{told}");
     // What the agent said before a command that has the words.
     let told = world.json(&["recall", "git commit no-verify bilby"]);

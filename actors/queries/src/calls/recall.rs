@@ -240,8 +240,8 @@ impl Recall {
         };
         let note = match unknown {
             _ if self.question.has_secret => "nothing is known about it".to_owned(),
-            Some(name) => format!("nothing is known about {name}"),
-            None => format!("no known sentence answers all of: {}", words()),
+            Some(name) => format!("no conversation found speaks of {name}"),
+            None => format!("no single sentence has all of: {}", words()),
         };
         let notes = [vec![note], found.notes].concat();
         Answer { entries: Vec::new(), unknown: Vec::new(), notes, nearest }

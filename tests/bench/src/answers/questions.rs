@@ -120,7 +120,7 @@ fn judge(question: &Question, form: Form, command: String, printed: &str, remark
 fn is_abstention(line: &str) -> bool {
     let line = line.trim_start().to_lowercase();
     let begins = ["no ", "nothing ", "not seen", "too general"].iter().any(|begin| line.starts_with(begin));
-    let unknown = ["known", "found", "seen", "too general"].iter().any(|word| line.contains(word));
+    let unknown = ["known", "found", "seen", "too general", "single sentence"].iter().any(|word| line.contains(word));
     begins && unknown && !line.contains("this is of all of them")
 }
 
@@ -176,7 +176,7 @@ mod tests {
         check("why", "decision Ark UI directly  (8ecab05e:12)", "", 0.0, false);
         check("why", "", "Nothing was found; try other words.", 0.0, true);
         check("none", "session x", "\nNo decision about it is known; these only have its words.", 1.0, true);
-        check("none", "Nothing is known about x; nearest: y.\nsession y", "", 1.0, true);
+        check("none", "No conversation found speaks of x. Nearest:\nsession y", "", 1.0, true);
         check("none", "Not seen as a failure in any session that is known.", "", 1.0, true);
         check("none", "No known session ran `x`.", "", 1.0, true);
         check("how", "No known session ran `ark directly provider`.", "", 0.0, true);
