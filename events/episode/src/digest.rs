@@ -34,6 +34,7 @@ mod question;
 mod repetition;
 mod request;
 mod research;
+mod retraction;
 mod rule;
 mod sentence;
 mod setback;
@@ -301,7 +302,7 @@ pub fn digest(items: &[Item], show: &Show) -> Episode {
 /// Returns what a person typed in a conversation, one line each, in order, at most the last `most`. Unlike this, an
 /// episode keeps only the last [`MAX_ENTRIES`], and one of several equal prompts in a row.
 pub fn typed(items: &[Item], show: &Show, most: usize) -> Vec<Pointed> {
-    let items = standing(items);
+    let items = retraction::without_retracted(standing(items));
     work::typed(&Timeline::new(&items, show), most)
 }
 
@@ -309,7 +310,7 @@ fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
     let _memo = Memo::new(items.len());
     let mut times = metadata::Times::default();
     items.iter().for_each(|item| times.note(item));
-    let items = standing(items);
+    let items = retraction::without_retracted(standing(items));
     let timeline = Timeline::new(&items, show);
     let tasks = task::tasks(&timeline);
     let objective = objective::objective(&timeline, &tasks);

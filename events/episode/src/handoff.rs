@@ -92,7 +92,9 @@ impl Facts {
         errors.sort_by_key(|error| {
             (check_kind(error.text.split(": ").next().unwrap_or_default()).is_some(), error.resolution.is_none())
         });
-        let errors = errors.into_iter().map(|error| {
+        // What is not mended stands under what is open; of the others it is unknown.
+        let is_known = |error: &&ErrorLine| error.resolution.is_some() || !episode.not_a_fix(error).is_empty();
+        let errors = errors.into_iter().filter(is_known).map(|error| {
             let resolution = error.resolution.as_ref();
             let resolution = resolution.map(|resolution| marked(resolution.line, &resolution.text, ENTRY_CHARS));
             let text = marked(error.line, &error.text, ENTRY_CHARS);

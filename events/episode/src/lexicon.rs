@@ -155,6 +155,10 @@ signs! {
     Verdict = "verdict",
     /// About how the work goes on, not about what is made: `worry`, `until it is`.
     Idle = "idle",
+    /// A person takes back the message before, and names it: `ignore my last message`.
+    Retract = "retract",
+    /// A person takes back what goes on: `never mind`.
+    Dismiss = "dismiss",
 }
 
 struct Lexicon {

@@ -39,8 +39,11 @@ pub const PERSONS_SHELL: &str = "!";
 const TOOLS: [(Act, &str); 9] = [
     (Act::Shell, "Bash PowerShell Shell shell bash !"),
     (Act::Edit, "Edit Write MultiEdit NotebookEdit apply_patch"),
-    (Act::Read, "Read NotebookRead BashOutput TaskOutput AgentOutput AgentOutputTool KillShell KillBash view_image"),
-    (Act::Search, "Grep Glob LS ToolSearch"),
+    (
+        Act::Read,
+        "Read NotebookRead BashOutput TaskOutput AgentOutput AgentOutputTool KillShell KillBash view_image write_stdin",
+    ),
+    (Act::Search, "Grep Glob LS ToolSearch tool_search"),
     (Act::Fetch, "WebSearch WebFetch web_search web_fetch"),
     (Act::Plan, "ExitPlanMode EnterPlanMode"),
     (Act::Todo, "TodoWrite TaskCreate TaskUpdate TaskList TaskGet update_plan"),

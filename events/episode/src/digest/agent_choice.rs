@@ -30,8 +30,6 @@ const REPLACING_WORTH: usize = 2;
 const DETAILED_WORTH: usize = 3;
 /// Worth of a point below a heading of decisions.
 const LISTED_WORTH: usize = 3;
-/// Maximum number of choices that are taken from the body of a commit's message.
-const MAX_OF_MESSAGE: usize = 2;
 /// Directory of an agent's own plans, which are no part of the work.
 const PLANS: &str = "/.claude/plans/";
 /// Maximum number of files that are named for a commit that takes only some.
@@ -71,7 +69,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
         let mut choices: Vec<Choice<'_>> = Vec::new();
         let mut introduced = ("", false);
         for (at, sentence) in sentences.iter().enumerate() {
-            if sentence.quoted || is_aside(sentence) {
+            if sentence.quoted || is_aside(sentence) || sentence.point && reports_lines(sentence.text) {
                 continue;
             }
             let head = introduction(sentence).unwrap_or_default();
@@ -266,8 +264,7 @@ fn deeds_until<'t, 'a>(
     &deeds[from..until.max(from)]
 }
 
-/// Returns what the messages of commits say to be replaced, and the other choices that they state, unless something that
-/// was found says it.
+/// Returns what the subjects of commits say to be replaced, unless something that was found says it.
 pub(super) fn committed(timeline: &Timeline<'_>, found: &[Found]) -> Vec<Found> {
     let mut told: Vec<BTreeSet<String>> = found.iter().map(|found| significant_words(&found.said.text)).collect();
     let mut choices = Vec::new();
@@ -277,22 +274,16 @@ pub(super) fn committed(timeline: &Timeline<'_>, found: &[Found]) -> Vec<Found> 
         changed.add(deed);
         let Some(subject) = subject(deed) else { continue };
         let replaces = Signs::read(subject).has_any(&[Sign::Contrast, Sign::Replace]) && changed.shows(subject);
-        let body = message_body(deed.git_line().unwrap_or_default(), subject);
-        let stated = sentences(body).into_iter().filter(|sentence| {
-            let chooses =
-                |told: Told| told.concludes_choice() > 0 || told.may_replace() && changed.shows(sentence.text);
-            !sentence.quoted && !is_of_checks(sentence) && Told::read(sentence.text).is_some_and(chooses)
-        });
-        let stated = stated.map(|sentence| sentence.text).take(MAX_OF_MESSAGE);
-        for text in replaces.then_some(subject).into_iter().chain(stated) {
-            let words = significant_words(text);
-            let last = &told[told.len().saturating_sub(MAX_ENTRIES)..];
-            if last.iter().all(|known| known.intersection(&words).count() * 2 < words.len()) {
-                let said = Pointed { text: one_line(&plain(text), DECISION_CHARS), line: deed.line, at: deed.at };
-                choices.push(Found { place: deed.began, said, by_person: false });
-            }
-            told.push(words);
+        if !replaces {
+            continue;
         }
+        let words = significant_words(subject);
+        let last = &told[told.len().saturating_sub(MAX_ENTRIES)..];
+        if last.iter().all(|known| known.intersection(&words).count() * 2 < words.len()) {
+            let said = Pointed { text: one_line(&plain(subject), DECISION_CHARS), line: deed.line, at: deed.at };
+            choices.push(Found { place: deed.began, said, by_person: false });
+        }
+        told.push(words);
     }
     choices
 }
@@ -300,13 +291,6 @@ pub(super) fn committed(timeline: &Timeline<'_>, found: &[Found]) -> Vec<Found> 
 /// Returns the subject of the commit that a call makes.
 fn subject<'a>(deed: &Deed<'a>) -> Option<&'a str> {
     deed.call.and_then(|call| call.commit.as_deref()).filter(|_| commits(deed))
-}
-
-/// Returns what follows the subject in the message of a commit.
-fn message_body<'a>(line: &'a str, subject: &str) -> &'a str {
-    let rest = line.split_once(subject).map_or("", |(_, rest)| rest);
-    let end = ["\nEOF", ")\"", "\" ", "' "].into_iter().filter_map(|mark| rest.find(mark)).min();
-    &rest[..end.unwrap_or(rest.len())]
 }
 
 /// The words of what is changed.
@@ -377,6 +361,14 @@ fn after_lead(sentence: &str) -> Option<&str> {
     Some(rest.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`')).filter(|rest| is_choice(rest))
 }
 
+/// Returns true for a report of a change with its lines: `Read-me (lines 3-9): now shows …`, unless its lead is a choice.
+fn reports_lines(point: &str) -> bool {
+    let lead = point.split([':', '：']).next().unwrap_or_default();
+    let inside = lead.rsplit_once('(').and_then(|(_, inside)| inside.split_once(')')).map_or("", |(inside, _)| inside);
+    let mut numbers = inside.rsplit(' ').next().unwrap_or_default().split(['-', '–']);
+    numbers.all(|number| number.trim_start_matches('L').parse::<u32>().is_ok()) && !Signs::read(lead).has(Sign::Choose)
+}
+
 /// Returns true for what is said of tests or benefits: below a heading of them, or an item about tests.
 fn is_aside(sentence: &Sentence<'_>) -> bool {
     let is_item = || sentence.point && is_of_checks(sentence) && !Signs::read(sentence.text).has(Sign::Contrast);
@@ -425,4 +417,23 @@ pub(super) fn has_changed(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
 
 pub(super) fn pointed(text: &str, said: &Message<'_>) -> Pointed {
     Pointed { text: one_line(text, DECISION_CHARS), line: said.line, at: said.at }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_with_its_lines_reports_a_change() {
+        for (point, reports) in [
+            ("**Renewed the quay** (lines 16-30): the winch is first now, with a fallback to the jack", true),
+            ("`src/winch.rs` (L64-69): keeps the old mark", true),
+            ("Mark (line 7): reads it once", true),
+            ("**Switched to the jack** (lines 1-3): it was a winch", false),
+            ("Keep the winch (for now): it still turns", false),
+            ("Keep the winch: the jack (2) is bent", false),
+        ] {
+            assert_eq!(reports_lines(point), reports, "{point}");
+        }
+    }
 }

@@ -90,14 +90,23 @@ pub(super) fn concluded(
     conclusions: &[Option<Conclusion<'_, '_>>],
 ) -> Option<String> {
     let main = main_task(timeline, tasks).map_or(&[][..], |main| &tasks[main].rounds);
-    let rounds = timeline.rounds.iter().zip(conclusions).enumerate();
-    let said = rounds.filter_map(|(at, (round, conclusion))| {
-        Some(Said::new(timeline, round, conclusion.as_ref()?, main.binary_search(&at).is_ok()))
-    });
-    let said: Vec<Said<'_>> = said.collect();
+    let mut said: Vec<Said<'_>> = Vec::new();
+    // What was done in a round that concludes nothing is told by the next one that does.
+    let mut begun = Work::default();
+    for (at, (round, conclusion)) in timeline.rounds.iter().zip(conclusions).enumerate() {
+        let work = begun.with(Work::of(timeline, round, main.binary_search(&at).is_ok()));
+        begun = match conclusion {
+            Some(conclusion) => {
+                said.push(Said { conclusion, work });
+                Work::default()
+            }
+            None if work.edits => work,
+            None => Work::default(),
+        };
+    }
     let tells = |said: &&Said<'_>| !said.told().is_empty();
-    let works = |said: &Said<'_>| said.edits_work && tells(&said);
-    let edits = |said: &Said<'_>| said.edits && tells(&said);
+    let works = |said: &Said<'_>| said.work.edits_work && tells(&said);
+    let edits = |said: &Said<'_>| said.work.edits && tells(&said);
     let Some(last) = said.iter().rposition(works).or_else(|| said.iter().rposition(edits)) else {
         let mut talks = said.iter().rev().filter(tells);
         let remark = || said.iter().rev().map(|said| said.conclusion.told_or_remark()).find(|told| !told.is_empty());
@@ -110,10 +119,10 @@ pub(super) fn concluded(
     let (before, after) = (&said[..last], &said[last + 1..]);
     let last = &said[last];
     // What the main task came to is told before what was done last.
-    let main = before.iter().rfind(|said| works(said) && said.is_main).filter(|_| !last.is_main);
+    let main = before.iter().rfind(|said| works(said) && said.work.is_main).filter(|_| !last.work.is_main);
     let before = || before.iter().rfind(|said| works(said)).filter(|_| is_short(last.told()));
     let before = main.or_else(before).and_then(|said| said.within(QUOTED_CHARS)).map(closed);
-    let later = after.iter().rfind(|said| !said.delivers && !said.edits && tells(said));
+    let later = after.iter().rfind(|said| !said.work.delivers && !said.work.edits && tells(said));
     let later = later.and_then(|later| later.within(LATER_CHARS));
     let told = if later.is_some() { closed(last.told().to_owned()) } else { last.told().to_owned() };
     Some(before.into_iter().chain([told]).chain(later).collect::<Vec<_>>().join(" "))
@@ -126,6 +135,12 @@ fn is_short(told: &str) -> bool {
 /// The conclusion of an exchange and what stands behind it.
 struct Said<'t> {
     conclusion: &'t Conclusion<'t, 't>,
+    work: Work,
+}
+
+/// The work of a round.
+#[derive(Clone, Copy, Default)]
+struct Work {
     /// True if it belongs to the main task.
     is_main: bool,
     edits: bool,
@@ -135,13 +150,12 @@ struct Said<'t> {
     delivers: bool,
 }
 
-impl<'t> Said<'t> {
-    fn new(timeline: &Timeline<'_>, round: &Round<'_>, conclusion: &'t Conclusion<'_, '_>, is_main: bool) -> Self {
+impl Work {
+    fn of(timeline: &Timeline<'_>, round: &Round<'_>, is_main: bool) -> Self {
         let deeds = &timeline.deeds[round.deeds.clone()];
         let sends = |deed: &Deed<'_>| deed.parsed_command().is_some_and(|line| line.commits() || line.pushes());
         let paths: Vec<_> = deeds.iter().flat_map(|deed| file::written(deed)).map(|(path, ..)| path).collect();
         Self {
-            conclusion,
             is_main,
             edits: !paths.is_empty(),
             edits_work: paths.iter().any(|path| !file::is_document(timeline.relative_path(path))),
@@ -149,6 +163,18 @@ impl<'t> Said<'t> {
         }
     }
 
+    /// Returns the work of a round with what was begun before it.
+    fn with(self, next: Self) -> Self {
+        Self {
+            is_main: self.is_main || next.is_main,
+            edits: self.edits || next.edits,
+            edits_work: self.edits_work || next.edits_work,
+            delivers: self.delivers || next.delivers,
+        }
+    }
+}
+
+impl<'t> Said<'t> {
     fn told(&self) -> &'t str {
         &self.conclusion.told
     }

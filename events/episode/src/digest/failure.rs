@@ -409,8 +409,12 @@ impl<'a> Walk<'a, '_> {
                 continue;
             }
             let families: Vec<Family> = steps.iter().map(Step::family).collect();
-            // A command that mends what a check finds has done so unless the check failed again.
-            let fixed = |change: &Change<'_>| matches!(&change.made, Made::Command { mends: Some(family), .. } if families.contains(family));
+            // A command that mends what a check finds has done so unless the check failed again, or looked at more.
+            let is_whole = steps.iter().any(|step| !step.names_parts());
+            let fixed = |change: &Change<'_>| {
+                matches!(&change.made, Made::Command { mends: Some(family), in_part, .. }
+                    if families.contains(family) && !(*in_part && is_whole))
+            };
             if !open.fails_otherwise && between(&self.changes, open.ended, usize::MAX).iter().any(fixed) {
                 let (resolution, mending) = self.mend(&open, None, None, false);
                 self.resolve(&open, resolution, mending);

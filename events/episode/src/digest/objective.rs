@@ -6,11 +6,12 @@ use super::failure::shown_line;
 use super::outcome;
 use super::plan;
 use super::request::{Clause, before_log, clauses, has_substance, own_sentences, questions, wants, without_politeness};
-use super::sentence::plain;
+use super::sentence::{plain, sentences};
 use super::task::{Task, main_task};
 use super::timeline::Timeline;
 use super::title::without_plan_label;
 use super::{OBJECTIVE_CHARS, is_for_the_harness, without_pictures};
+use crate::lexicon::{Sign, Signs};
 
 /// Maximum length of the main task in an objective that names others, in characters.
 const MAIN_TASK_CHARS: usize = 280;
@@ -138,10 +139,26 @@ fn purpose(prompts: &[&str], chars: usize) -> String {
     if let Some(next) = telling.next().filter(|_| short(first)) {
         return sentences_within(&format!("{first} … {}", before_log(next)), chars);
     }
+    if let Some(heading) = task_heading(first).filter(|_| first.chars().count() > chars) {
+        let reason = outcome::purpose(first, chars);
+        let begins = |own: &str| [Sign::Order, Sign::Look].iter().any(|sign| Signs::read(own).begins(*sign));
+        let reason: Vec<&str> = sentences(&reason).iter().map(|own| own.text).filter(|own| !begins(own)).collect();
+        return shortened(&format!("{heading}. {}", reason.join(" ")), chars);
+    }
     let own = before_log(first);
     let line = shown_line(first).filter(|_| own.len() < first.len());
     match line.map(|line| without_filter_mark(&line)) {
         Some(line) => sentences_within(&format!("{}: {line}", own.trim_end_matches([':', '.', '\\'])), chars),
         None => requested(own.trim_end_matches(['\\', ' ']), chars),
     }
+}
+
+/// Returns the heading with which a prompt begins, if it says what the task is, without a label such as `Task:`. What is
+/// to be read or fetched first is told below it.
+fn task_heading(prompt: &str) -> Option<String> {
+    let heading = prompt.trim_start().lines().next().filter(|line| line.starts_with('#'))?;
+    let heading = plain(heading.trim_start_matches(['#', ' ']));
+    let (label, rest) = heading.split_once([':', '：']).unwrap_or(("", &heading));
+    let told = if label.split_whitespace().count() == 1 { rest.trim() } else { &heading };
+    has_substance(told).then(|| told.trim_end_matches(['.', ':']).to_owned())
 }

@@ -113,6 +113,9 @@ impl<'a> Timeline<'a> {
         let mut open: BTreeMap<&str, usize> = BTreeMap::new();
         let mut known: Option<BTreeSet<&str>> = None;
         let mut early: BTreeMap<&str, usize> = BTreeMap::new();
+        // Commands that went on and were not polled yet, and the others by the id under which they are polled.
+        let mut running: Vec<usize> = Vec::new();
+        let mut polled: BTreeMap<u64, usize> = BTreeMap::new();
         let mut interrupted = false;
         let mut prompted = None;
         let mut cwd = None;
@@ -149,13 +152,31 @@ impl<'a> Timeline<'a> {
                     known.into_iter().for_each(|deed| deed.announce(call, item));
                 }
                 Body::Call(call) => {
+                    let index = polled_id(call).and_then(|id| match (polled.get(&id), &running[..]) {
+                        (Some(index), _) => Some(*index),
+                        // Which one of several it is stands nowhere.
+                        (None, [index]) => {
+                            polled.insert(id, *index);
+                            running.pop()
+                        }
+                        _ => None,
+                    });
+                    if let Some(index) = index.filter(|index| timeline.deeds[*index].in_background()) {
+                        open.insert(&call.id, index);
+                        continue;
+                    }
                     timeline.push(Deed { aside, cwd, ..Deed::new(Some(call), None, item, place) });
                     if !call.id.is_empty() {
                         open.insert(&call.id, timeline.deeds.len() - 1);
                     }
                 }
                 Body::Result(result) => match open.remove(&*result.id) {
-                    Some(index) => timeline.finish(index, result, item, place),
+                    Some(index) if timeline.deeds[index].result.is_some() && result.is_in_background() => {}
+                    Some(index) => {
+                        let goes_on = result.is_in_background() && timeline.deeds[index].act() == Act::Shell;
+                        running.extend(goes_on.then_some(index));
+                        timeline.finish(index, result, item, place);
+                    }
                     None => {
                         timeline.push(Deed { aside, cwd, ..Deed::new(None, Some(result), item, place) });
                         timeline.finished.push(timeline.deeds.len() - 1);
@@ -188,6 +209,10 @@ impl<'a> Timeline<'a> {
             }
         }
         timeline.ends_interrupted = interrupted;
+        // The last result of a command that was polled is how it ended.
+        let mut later = BTreeSet::new();
+        let last: Vec<usize> = timeline.finished.iter().rev().copied().filter(|index| later.insert(*index)).collect();
+        timeline.finished = last.into_iter().rev().collect();
         timeline
     }
 
@@ -384,6 +409,12 @@ impl<'a> Deed<'a> {
         let path = ["file_path", "notebook_path", "path"].iter().find_map(|key| self.input(key));
         path.filter(|path| !path.trim().is_empty())
     }
+}
+
+/// Returns the id of the command of which a call only awaits the end, as Codex does by empty input.
+fn polled_id(call: &Call) -> Option<u64> {
+    let is_empty = call.input.get("chars").is_none_or(|typed| typed.as_str().is_some_and(str::is_empty));
+    call.input.get("session_id").and_then(Value::as_u64).filter(|_| call.name == "write_stdin" && is_empty)
 }
 
 /// Returns the ids of the session's own records.

@@ -152,7 +152,7 @@ impl Step<'_> {
         self.runs_as(failed)
             || self.implies(failed)
             || mine.is_check() && mine == theirs && self.same_toolchain(failed)
-            || mine == Family::Commit && theirs == Family::Merge
+            || mine == Family::Commit && theirs == Family::Merge && !failed.flags().any(|flag| flag == "--ff-only")
             || (mine, theirs) == (Family::Test, Family::Build) && self.same_toolchain(failed) && self.is_runner(failed)
     }
 

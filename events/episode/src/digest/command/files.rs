@@ -62,6 +62,7 @@ fn program_files<'w>(words: &[&'w str]) -> (Vec<&'w str>, Vec<&'w str>) {
                 let named = rest.iter().position(|word| *word == "--").and_then(|at| rest.get(at + 1..));
                 (Vec::new(), named.unwrap_or_default().to_vec())
             }
+            ["rm", ..] if !rest.contains(&"--cached") => (Vec::new(), files().split_off(1)),
             ["restore", ..] if !rest.contains(&"--staged") => (Vec::new(), files().split_off(1)),
             _ => (Vec::new(), Vec::new()),
         },
@@ -74,6 +75,8 @@ fn removed<'w>(words: &[&'w str]) -> Vec<&'w str> {
     let Some((program, rest)) = words.split_first() else { return Vec::new() };
     let mut files: Vec<&str> = rest.iter().copied().filter(|word| !word.starts_with('-')).collect();
     match *program {
+        // What git removes was a file of the work: it is changed as well.
+        "git" if files.first() == Some(&"rm") && !rest.contains(&"--cached") => drop(files.remove(0)),
         "rm" | "unlink" | "trash" => {}
         "mv" => drop(files.pop()),
         _ => files.clear(),
@@ -129,6 +132,7 @@ mod tests {
         check("cargo test 2>/dev/null >log.txt", &["> log.txt"]);
         check("cp a.rs src/b.rs; touch c.toml", &["> src/b.rs", "> c.toml"]);
         check("rm -rf out src/a.rs *.log; mv a.rs b.rs", &["- out", "- src/a.rs", "> b.rs", "- a.rs"]);
+        check("git rm -q a.rs && git rm --cached b.rs", &["> a.rs", "- a.rs"]);
         check("git checkout -- src/a.rs && git restore b.rs", &["> src/a.rs", "> b.rs"]);
         check("git checkout main.rs-branch; git restore --staged a.rs", &[]);
         check("head -n 5 Makefile", &["Makefile"]);

@@ -35,8 +35,8 @@ pub(super) struct Change<'a> {
 pub(super) enum Made<'a> {
     /// An edit of a file, as shown to people, and what it wrote.
     Edit { path: &'a str, new: &'a str },
-    /// A command that changes something; `mends` is the family whose findings it mends.
-    Command { text: String, name: String, mends: Option<Family>, installs: bool },
+    /// A command that changes something; `mends` is the family whose findings it mends, `in_part` if it names which.
+    Command { text: String, name: String, mends: Option<Family>, in_part: bool, installs: bool },
 }
 
 impl<'a> Change<'a> {
@@ -51,7 +51,8 @@ impl<'a> Change<'a> {
             .map(|step| {
                 let text = one_line(&without_filter_mark(step.text()), SHORT_CHARS);
                 let mends = step.mends().then(|| step.family());
-                change(Made::Command { text, name: step.name(), mends, installs: step.family() == Family::Install })
+                let (in_part, installs) = (step.names_parts(), step.family() == Family::Install);
+                change(Made::Command { text, name: step.name(), mends, in_part, installs })
             })
             .collect()
     }
@@ -324,7 +325,7 @@ fn commands<'c, 'a>(
     let is_hook = families.iter().any(|family| matches!(family, Family::Commit | Family::Push));
     let mut found: Vec<(&str, &Change<'_>)> = Vec::new();
     for change in since.iter().copied() {
-        let Made::Command { text, name, mends, installs } = &change.made else { continue };
+        let Made::Command { text, name, mends, installs, .. } = &change.made else { continue };
         let fits = match mends {
             Some(Family::Format) if families.contains(&Family::Lint) => complaint.contains("ormat"),
             Some(family) => is_hook || families.contains(family),

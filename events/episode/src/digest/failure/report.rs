@@ -6,7 +6,9 @@ use super::super::exchange::conclusion;
 use super::super::request::{before_log, without_politeness};
 use super::super::sentence::{Sentence, clauses, plain, sentences};
 use super::super::timeline::{Message, Round, Timeline};
-use super::super::{ERROR_CHARS, ErrorLine, Mend, Mending, Pointed, SHORT_CHARS, Show, without_salutation};
+use super::super::{
+    ERROR_CHARS, ErrorLine, Mend, Mending, PASSED_LATER, Pointed, SHORT_CHARS, Show, without_salutation,
+};
 use super::Failure;
 use super::explanation::{Edited, Speech};
 use super::mend::with_words;
@@ -20,6 +22,8 @@ const MAX_PROMPT_BYTES: usize = 600;
 const MAX_SCREEN_BYTES: usize = 4_000;
 /// A prompt with more headings is a plan or a document.
 const MAX_HEADINGS: usize = 1;
+/// Maximum number of lines of a prompt that may be the command that failed.
+const MAX_RAN_LINES: usize = 20;
 /// Maximum number of labelled items of a conclusion.
 const MAX_LABELLED: usize = 3;
 /// Maximum number of files that are named.
@@ -85,6 +89,20 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         if is_pasted && !open.iter().any(|(_, earlier)| speech.shows_again(earlier, prompt.text)) {
             open.clear();
         }
+        // A command that the person ran and pasted is over once it passes.
+        let reruns = || {
+            let ran = ran_lines(prompt.text, &said);
+            let passed = if ran.is_empty() { None } else { passes_later(timeline, prompt.place, &ran) }?;
+            Some(match Mended::of(timeline, round, prompt.text) {
+                Some(mended) => told(Mended { passed: Some(passed), ..mended }),
+                None => {
+                    let Passed { line, at, .. } = passed;
+                    let text = PASSED_LATER.to_owned();
+                    (Pointed { text, line, at }, Mending { by: Vec::new(), line, at })
+                }
+            })
+        };
+        let resolution = if is_pasted { resolution.or_else(reruns) } else { resolution };
         if resolution.is_none() {
             open.push((found.len(), said));
         }
@@ -93,6 +111,28 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         found.push(Failure { line, mending, of_the_work: false, is_open: false });
     }
     found
+}
+
+/// Returns the lines before an error that a prompt shows: one of them may end with the command that failed.
+fn ran_lines<'p>(prompt: &'p str, said: &str) -> Vec<&'p str> {
+    let before = prompt.split_once(said).map_or("", |(before, _)| before);
+    before.lines().map(str::trim_end).filter(|line| line.len() <= MAX_PROMPT_BYTES).take(MAX_RAN_LINES).collect()
+}
+
+/// Returns the first command after a position that one of these lines ends with and that passed.
+fn passes_later(timeline: &Timeline<'_>, from: usize, lines: &[&str]) -> Option<Passed> {
+    let later = timeline.deeds.iter().filter(|deed| deed.began > from && deed.succeeded());
+    later.filter_map(|deed| Some((deed, deed.parsed_command()?))).find_map(|(deed, command)| {
+        let is_it = |step: &&&Step<'_>| {
+            let text = step.text();
+            text.contains(' ')
+                && lines.iter().any(|line| line.strip_suffix(text).is_some_and(|prompt| prompt.ends_with(' ')))
+        };
+        let passed = command.proven();
+        let step = passed.iter().find(is_it)?;
+        let shown = one_line(&without_filter_mark(step.text()), SHORT_CHARS);
+        Some(Passed { name: step.name(), shown, line: deed.result_line, at: deed.result_at })
+    })
 }
 
 fn is_document(text: &str) -> bool {
@@ -319,6 +359,9 @@ impl<'a> Mended<'a> {
                     all.files.push(path);
                 }
             } else if let Some(step) = changing {
+                if all.files.is_empty() {
+                    (all.line, all.at) = (deed.line, deed.at);
+                }
                 all.commands.push(one_line(&without_filter_mark(step.text()), SHORT_CHARS));
             }
         }
@@ -349,6 +392,9 @@ impl<'a> Mended<'a> {
         told.cause = told.cause.filter(|cause| is_seen || Signs::read(&cause.text).has(Sign::Cause));
         let concluded = said
             .and_then(|said| labelled(said).or_else(|| speech.best_change(said, (prompt.place, &about), &self.edits)));
+        // Of several mends it is unknown which one the cause is of.
+        let are_many = concluded.as_ref().is_some_and(|said| said.text.contains("; "));
+        told.cause = told.cause.filter(|_| !are_many);
         told.mend = concluded.or(told.mend);
         let (line, at) = told.mend.as_ref().map_or((self.line, self.at), |said| (said.line, said.at));
         let passed = self.passed.as_ref().map(|check| check.shown.as_str());

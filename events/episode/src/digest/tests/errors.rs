@@ -57,6 +57,13 @@ fn only_a_later_success_of_the_same_thing_resolves() {
         )
     };
     check_errors(background(failing()), &[(error, None)]);
+    let lint = || Session::default().failed("bun run lint", 1, "would reformat: quay.ts");
+    let told = "bun run lint: exit 1, would reformat: quay.ts";
+    check_errors(lint().ok("bunx biome check --write src/quay.ts"), &[(told, None)]);
+    check_errors(lint().ok("bunx biome check --write"), &[(told, Some("by `bunx biome check --write`"))]);
+    let pull = Session::default().failed("git pull --ff-only", 128, "fatal: Not possible to fast-forward, aborting.");
+    let told = "git pull --ff-only: exit 128, fatal: Not possible to fast-forward, aborting.";
+    check_errors(pull.edit("a.rs", 1, 1).ok("git commit -am 'Lower the mark'"), &[(told, None)]);
     let many = (0..7).fold(failing(), |session, n| session.edit(&format!("src/{n}.rs"), 1, 1)).edit("src/0.rs", 1, 1);
     check_errors(
         many.ok("cargo test"),

@@ -75,6 +75,43 @@ fn a_command_that_goes_on_in_the_background_is_not_known_to_have_succeeded() {
 }
 
 #[test]
+fn a_poll_tells_how_the_command_ended() {
+    let shell = |id: &str, name: &str, text: &str, outcome: Outcome, in_background: bool| {
+        let report = Some(Box::new(Report { in_background, ..Report::default() }));
+        let exit_code = (!in_background).then_some(i32::from(outcome == Outcome::Failed));
+        let (name, text, id) = (Some(name.into()), text.into(), id.into());
+        Body::Result(ToolResult {
+            id,
+            name,
+            outcome,
+            exit_code,
+            text,
+            error: None,
+            duration_ms: None,
+            agent: None,
+            report,
+        })
+    };
+    let goes_on = "shell make: running in the background";
+    let poll = |id: &str, chars: &str| call(id, "write_stdin", json!({ "session_id": 71, "chars": chars }), None);
+    let commands = |chars: &str, outcome: Outcome| {
+        let started = Session::default()
+            .prompt("Build it")
+            .add(call("c1", "shell", json!({ "command": "make" }), None))
+            .add(shell("c1", "shell", goes_on, Outcome::Ok, true))
+            .add(poll("c2", ""))
+            .add(shell("c2", "write_stdin", "write_stdin: running in the background", Outcome::Ok, true));
+        let ended =
+            started.add(poll("c3", chars)).add(shell("c3", "write_stdin", "write_stdin: 2 lines", outcome, false));
+        let episode = ended.digest();
+        (episode.commands[0].outcome, episode.commands[0].exit_code, episode.commands[0].count, episode.errors.len())
+    };
+    assert_eq!(commands("", Outcome::Ok), ("ok", Some(0), 1, 0));
+    assert_eq!(commands("", Outcome::Failed), ("failed", Some(1), 1, 1));
+    assert_eq!(commands("y", Outcome::Ok), ("unknown", None, 1, 0), "what is typed may end it");
+}
+
+#[test]
 fn a_picture_alone_is_a_prompt_without_words() {
     let media = || Body::Media { text: "[image image/png, 34 KB]".into() };
     let mut session = Session::default().prompt("what is this?").add(media()).reply("A dock.").add(media());

@@ -63,3 +63,34 @@ fn the_last_commit_is_told_with_its_push() {
     let cut = winch().ok("git commit -m \"$(cat <<'EOF'\nStop the winch at the ma…[+80 chars #0a1b2c3d]");
     assert_eq!(state(cut).commit.as_deref(), Some("Stop the winch at the…"));
 }
+
+#[test]
+fn what_a_stopped_exchange_did_is_told_by_the_next_conclusion() {
+    let stopped = winch().prompt("Let the boom turn by itself").edit("src/boom.rs", 30, 2);
+    let asked = stopped.prompt("Is there a shorter way?").ok("make boom");
+    let said = "`turn()` in `src/boom.rs` now turns the boom by itself, and `stop()` holds it above the load, in 3 steps for \
+                each of the marks, unless the winch still runs.";
+    check(asked.reply(said), said);
+}
+
+#[test]
+fn what_a_person_takes_back_is_no_part_of_the_session() {
+    let episode = winch()
+        .prompt("call it crane, and reuse the same branch instead of a new one")
+        .reply("Understood: I'll reuse one stable branch instead of a new one for each run.")
+        .prompt("oops wrong chat. ignore last message. the mark should be lower")
+        .edit("src/mark.rs", 1, 1)
+        .reply("The mark of `src/mark.rs` is lower now.")
+        .digest();
+    assert!(!format!("{episode:?}").contains("branch instead"), "{episode:#?}");
+    assert_eq!(episode.prompts.last().map(|said| said.text.as_str()), Some("the mark should be lower"));
+}
+
+#[test]
+fn a_long_prompt_is_for_what_its_heading_names() {
+    let intro = "You work in the harbour. Read `AGENTS.md` and `HARBOUR.md` first. Start with `git fetch origin`.";
+    let prompt =
+        format!("# Task: Design a quay without a winch\n\n{intro}\n\n## Problem\n\n{}", "The quay is low. ".repeat(60));
+    let objective = Session::default().prompt(&prompt).edit("docs/quay.md", 9, 0).digest().objective;
+    assert_eq!(objective, "Design a quay without a winch. You work in the harbour.");
+}
