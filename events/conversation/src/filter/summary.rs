@@ -7,7 +7,13 @@ pub(super) fn summary(line: &str) -> Option<bool> {
     match count_of_fails(line) {
         Some(0) => Some(true),
         Some(_) => Some(false),
-        None if RUNNERS.iter().any(|start| line.starts_with(start)) => Some(false),
+        None if RUNNERS.iter().any(|start| line.starts_with(start)) || line.contains(EMITTED) => Some(false),
+        // It counts what it found on the line behind.
+        None if line.starts_with("Checked ")
+            && [" fixes applied.", " file.", " files."].iter().any(|end| line.ends_with(end)) =>
+        {
+            Some(true)
+        }
         None => stored_summary(line),
     }
 }
@@ -47,6 +53,9 @@ pub(super) fn ends_badly(line: &str) -> bool {
 
 /// Beginnings of lines by which a runner of scripts reports that one failed.
 const RUNNERS: &[&str] = &["error: script ", "error: recipe ", "error Command failed with exit code", "husky - pre-"];
+
+/// Part of the line by which a linter reports that it failed.
+const EMITTED: &str = " were emitted while running checks";
 
 /// As [`summary`] was when the form of a stored line was set.
 pub(super) fn stored_summary(line: &str) -> Option<bool> {

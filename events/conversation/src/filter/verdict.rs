@@ -102,6 +102,8 @@ mod tests {
             "All checks passed!",
             "    Finished `dev` profile [unoptimized] target(s) in 0.1s",
             "Ran 3 tests in 0.1s\n\nOK (skipped=1)",
+            "Checked 9 files in 12ms. No fixes applied.",
+            "Checked 9 files in 12ms. Fixed 1 file.",
         ] {
             check(passed, Some(true));
         }
@@ -119,6 +121,8 @@ mod tests {
             "a.ts(3,1): error TS2345: no",
             "npm ERR! Test failed.",
             "# fail 2",
+            "Checked 9 files in 12ms. No fixes applied.\nFound 1 error.",
+            "× Some errors were emitted while running checks.",
         ] {
             check(failed, Some(false));
         }
