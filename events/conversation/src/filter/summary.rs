@@ -8,12 +8,6 @@ pub(super) fn summary(line: &str) -> Option<bool> {
         Some(0) => Some(true),
         Some(_) => Some(false),
         None if RUNNERS.iter().any(|start| line.starts_with(start)) || line.contains(EMITTED) => Some(false),
-        // It counts what it found on the line behind.
-        None if line.starts_with("Checked ")
-            && [" fixes applied.", " file.", " files."].iter().any(|end| line.ends_with(end)) =>
-        {
-            Some(true)
-        }
         None => stored_summary(line),
     }
 }
@@ -55,7 +49,13 @@ pub(super) fn ends_badly(line: &str) -> bool {
 const RUNNERS: &[&str] = &["error: script ", "error: recipe ", "error Command failed with exit code", "husky - pre-"];
 
 /// Part of the line by which a linter reports that it failed.
-const EMITTED: &str = " were emitted while running checks";
+const EMITTED: &str = " errors were emitted while ";
+
+/// True for the line in which a linter counts what it looked at: it passed, unless another line counts errors.
+pub(super) fn checked(line: &str) -> bool {
+    let count = line.strip_prefix("Checked ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    count && [" fixes applied.", " file.", " files."].iter().any(|end| line.ends_with(end))
+}
 
 /// As [`summary`] was when the form of a stored line was set.
 pub(super) fn stored_summary(line: &str) -> Option<bool> {

@@ -183,11 +183,13 @@ impl<'a> Command<'a> {
     /// Returns true if it is not known how a line went that ended without an error: something hides the exit code of a
     /// check or of what stands before `||`, and the output does not say how that ended, or not to its end.
     pub(in crate::digest) fn is_inconclusive(&self) -> bool {
+        let shows_errors = self.normal.contains("2>&1");
         let is_unknown = |step: &Step<'a>| match step.pipe {
             _ if step.joint == Joint::Or => true,
             Pipe::Part | Pipe::Search => step.checks(),
-            // Tests say how they went; another check that prints nothing bad went well.
-            Pipe::None | Pipe::End => step.family() == Family::Test,
+            // Tests say how they went, or what runs their script says that it failed; another check that prints nothing
+            // bad went well.
+            Pipe::None | Pipe::End => step.family() == Family::Test && !(step.is_script && shows_errors),
         };
         let seen: Vec<&Step<'a>> = self.proven_by_exit().collect();
         let may_fail = |step: &&Step<'a>| !step.asks && !step.only_looks() && !step.is_harmless();

@@ -72,6 +72,7 @@ fn every_list_tells_the_same_end_of_a_call() {
     // A pipe hides the exit code, and the summary of what it cuts.
     check("bun run test | head -100", Report::default(), "unknown");
     check("bun run test | tail -3", Report::default(), "unknown");
+    check("bun run test 2>&1 | tail -3", Report::default(), "ok");
     check("bun run test | tail -3", passed(), "ok");
     check("bun run lint | grep -v gantry", Report::default(), "unknown");
     check("bun run build | tail -3", Report::default(), "ok");
@@ -223,4 +224,22 @@ fn a_commit_is_told_whether_or_not_the_output_has_its_hash() {
     assert_eq!(commits(&commit(Report::default()).said("git log --oneline -1", log("Begin"))), ["Pay twice"]);
     assert_eq!(commits(&commit(failed("unused"))), [""; 0]);
     assert_eq!(commits(&Session::default().said("git log -1", printed())), [""; 0]);
+}
+
+#[test]
+fn what_mends_is_found_beside_the_check_that_then_passed() {
+    let session = Session::default()
+        .said("bun run lint 2>&1 | tail -3", failed("src/a.ts:3:1: unused"))
+        .said("bun run lint:fix 2>&1 | tail -3 && bun run lint 2>&1 | tail -3", passed());
+    check_errors(&session, &[("bun run lint 2>&1 | tail -3: src/a.ts:3:1: unused", Some("by `bun run lint:fix`"))]);
+}
+
+#[test]
+fn the_tests_before_a_script_that_failed_stand() {
+    let script = Report { script: Some("lint".to_owned()), ..failed("src/a.ts:3:1: unused") };
+    let episode = Session::default()
+        .said("bun run test 2>&1 | tail -3", passed())
+        .said("run test bun run test 2>&1 | tail -3 && bun run lint 2>&1 | tail -3", script)
+        .digest();
+    assert_eq!(episode.state.check.as_deref(), Some("bun run test"));
 }
