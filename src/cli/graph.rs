@@ -18,7 +18,8 @@ are shown. At most 60 entities and 200 facts; what is left out is counted. ABOUT
 name, or words that find one.
 
 JSON: {\"message\",\"center\",\"as_of\",\"nodes\":[{\"uuid\",\"name\",\"label\",\"hops\",\"facts\"}],\"more_nodes\", \
-\"facts\":[{\"uuid\",\"name\",\"fact\",\"source\",\"target\",\"valid_at\",\"invalid_at\",\"sessions\",\"session_id\",\"line\"}],\"more_facts\",\"cut\",\"days\",\"freshness\"}
+\"facts\":[{\"uuid\",\"name\",\"fact\",\"source\",\"target\",\"valid_at\",\"invalid_at\",\"sessions\",\"session_id\",\"line\",\"at\"}], \
+\"more_facts\",\"cut\",\"days\",\"freshness\"}
 cut: there are more facts than were looked at, so that the numbers are lower bounds. days: when facts of the middle began or ceased.
 
 Examples:
@@ -75,11 +76,14 @@ fn show(output: &Output, graph: &Graph) {
     }
     for fact in &graph.facts {
         let place = match (&fact.session_id, fact.line) {
-            (Some(session), Some(line)) => super::question::place(output, session, line, fact.valid_at.as_deref()),
-            _ => fact.valid_at.as_deref().map(zone::day).unwrap_or_default(),
+            (Some(session), Some(line)) => super::question::place(output, session, line, fact.at.as_deref()),
+            _ => String::new(),
         };
+        // The place is that of the latest session, and it held before that.
+        let [said, since] = [&fact.at, &fact.valid_at].map(|at| at.as_deref().map(zone::day).unwrap_or_default());
+        let since = if since == said || since.is_empty() { String::new() } else { format!(", since {since}") };
         let until = fact.invalid_at.as_deref().map(|at| format!(", until {}", zone::day(at))).unwrap_or_default();
-        row(output, 2, &fact.fact, &format!("{}, {place}{until}", fact.name));
+        row(output, 2, &fact.fact, &format!("{}, {place}{since}{until}", fact.name));
     }
     if graph.more_nodes > 0 || graph.more_facts > 0 {
         let least = if graph.cut { "at least " } else { "" };

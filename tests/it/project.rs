@@ -102,6 +102,7 @@ fn the_graph_is_told_as_of_a_day() {
         list(&graph["facts"]).iter().filter(|fact| fact["name"] == relation && fact["target"] == now["center"]).count()
     };
     assert_eq!(of(&now, "MODIFIED"), 2, "{now}");
+    assert!(list(&now["facts"]).iter().all(|fact| fact["at"].as_str() >= fact["valid_at"].as_str()), "{now}");
     let then = world.json(&["graph", "src/store.rs", "--as-of", days[0].as_str().unwrap()]);
     assert_eq!(of(&then, "MODIFIED"), 1, "{then}");
     assert!(list(&then["facts"]).iter().all(|fact| fact["valid_at"].as_str() <= then["as_of"].as_str()), "{then}");

@@ -131,6 +131,8 @@ pub struct Fact {
     pub sessions: u64,
     /// The latest of these sessions, at most 10, each with the transcript line.
     pub latest: Vec<(SessionId, u64)>,
+    /// Time of the first of these lines: `valid_at` is that of the earliest session.
+    pub at: Option<Timestamp>,
     /// The latest supporting episodes, at most 50.
     pub episodes: Vec<Uuid>,
     /// True if in the latest sessions only model answers say so.
@@ -382,6 +384,7 @@ fn fact(admission: &Admission<'_>, subject: u64) -> Result<Option<Fact>, Error> 
         sessions: group.sessions,
         episodes: members.iter().map(|member| member.episode).collect(),
         by_model: members.iter().all(|member| member.by_model),
+        at: newest.at,
         latest: members.into_iter().take(GROUP_SESSIONS).filter_map(Member::place).collect(),
         group_id: group.group_id,
     }))

@@ -132,6 +132,7 @@ pub(super) fn fact(fact: Fact) -> answer::Fact {
             ("sessions", fact.sessions.into()),
             ("session_ids", ids(&fact.latest)),
             ("lines", serde_json::to_value(lines(&fact.latest)).unwrap_or_default()),
+            ("at", time(fact.at).into()),
             ("said_by", said_by(fact.by_model)),
         ]),
         name: redact_plain(&fact.name),

@@ -47,6 +47,8 @@ pub(super) struct Member {
     pub(super) episode: Uuid,
     /// True if it comes from a model's answer and not from a rule.
     pub(super) by_model: bool,
+    /// Time of its line.
+    pub(super) at: Option<Timestamp>,
     session: Option<SessionId>,
     line: u64,
 }
@@ -137,6 +139,7 @@ fn member(snapshot: &Snapshot, session: &str, address: DocAddress) -> Result<Mem
         value: text(&document, fields.value).to_owned(),
         episode: text(&document, fields.uuid).parse().unwrap_or_default(),
         by_model: document.get_first(fields.by_model).is_some(),
+        at: columns.and_then(|columns| first(&columns.since, address.doc_id)).map(Timestamp),
         session: SessionId::new(session),
         line: document.get_first(fields.line).and_then(|value| value.as_u64()).unwrap_or(0),
     })

@@ -73,6 +73,8 @@ fn a_fact_is_the_group_of_its_assertions() {
     assert_eq!((fact.source, fact.target), (one.graph.mentions[0].uuid, file("/srv/shop", "x.rs")));
     assert_eq!(fact.fact, "session a modified x.rs");
     assert_eq!((fact.valid_at, fact.sessions), (Some(Timestamp(7)), 2));
+    let of_latest = (fact.latest[0].0.as_str(), fact.at);
+    assert_eq!(of_latest, ("a", one.graph.assertions[0].valid_at), "the time is that of the line");
     assert_eq!(fact.episodes, [Uuid::from_u128(2), Uuid::from_u128(3)]);
     assert_eq!(fact.reference_time, Some(Timestamp(1_773_480_413_589)));
 }

@@ -307,6 +307,7 @@ fn told(fact: &Fact) -> answer::GraphFact {
         sessions: u32::try_from(fact.sessions).unwrap_or(u32::MAX),
         session_id: place.map(|(session, _)| session.to_string()),
         line: place.map(|(_, line)| *line),
+        at: time(fact.at),
     }
 }
 

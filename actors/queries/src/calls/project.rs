@@ -166,5 +166,5 @@ fn quote(fact: &Fact) -> Quote {
         _ => &fact.fact,
     };
     let (session_id, line) = fact.latest.first().map(|(id, line)| (id.to_string(), *line)).unwrap_or_default();
-    Quote { text: text.to_owned(), session_id, line, at: fact.valid_at.map(|at| at.to_string()) }
+    Quote { text: text.to_owned(), session_id, line, at: fact.at.map(|at| at.to_string()) }
 }

@@ -171,6 +171,7 @@ impl FactLookup {
             sessions: 2,
             // No line states it, so the first lines stand for it.
             latest: vec![(later.clone(), 1), (earlier.clone(), 1)],
+            at: after.state.first_at,
             episodes: episodes.map(|episode| episode.uuid).collect(),
             by_model: false,
         })

@@ -59,11 +59,12 @@ pub fn pasted_line(text: &str) -> Option<String> {
     best.or_else(traced)
 }
 
-/// As [`cause_line`], or a linter's finding with line and column: for the output of a program whose exit code is hidden.
+/// As [`cause_line`], or a linter's finding, or a program's complaint about its own options: for the output of a program
+/// whose exit code is hidden.
 pub(super) fn finding_line(text: &str) -> Option<String> {
     let found = |line: &str| match finding(line) {
         Some(2..) => Rank::Cause,
-        _ if !line.starts_with("! ") && is_marked(line) => Rank::Cause,
+        _ if !line.starts_with("! ") && is_marked(line) || is_crossed(line) || refuses_option(line) => Rank::Cause,
         _ => Rank::Other,
     };
     let lines = lines(text);
@@ -155,6 +156,20 @@ fn is_marked(line: &str) -> bool {
     let letter = line.strip_prefix('[').and_then(|rest| rest.get(1..)).and_then(|rest| rest.strip_prefix("] "));
     line.starts_with("! ") || letter.is_some_and(|rest| rest.starts_with(['↘', '→', '↗', '↑', '↓']))
 }
+
+/// True for an error of a linter or a failed test: `× Formatter would have printed the following content`.
+fn is_crossed(line: &str) -> bool {
+    line.strip_prefix("× ").is_some_and(|rest| rest.starts_with(char::is_alphabetic))
+}
+
+/// True for a program's complaint about an option: `cat: illegal option -- A`.
+fn refuses_option(line: &str) -> bool {
+    let (program, complaint) = line.split_once(": ").unwrap_or_default();
+    !program.is_empty() && !program.contains(' ') && REFUSED.iter().any(|words| complaint.starts_with(words))
+}
+
+/// Beginnings of such complaints.
+const REFUSED: [&str; 4] = ["illegal option ", "invalid option ", "unrecognized option ", "unknown option "];
 
 #[cfg(test)]
 mod tests;

@@ -332,6 +332,8 @@ fn report(
         report.failing = if is_shared { finding_line(&said) } else { cause_line(&said) };
     } else {
         report.verdict = Some(Verdict::Passed).filter(|_| is_shared && Verdict::tests_passed(&said));
+    }
+    if !matches!((outcome, &report.verdict), (Outcome::Ok, None | Some(Verdict::Passed))) {
         report.script = Verdict::script(&said);
     }
     (report, stored)

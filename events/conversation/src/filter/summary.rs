@@ -7,7 +7,7 @@ pub(super) fn summary(line: &str) -> Option<bool> {
     match count_of_fails(line) {
         Some(0) => Some(true),
         Some(_) => Some(false),
-        None if RUNNERS.iter().any(|start| line.starts_with(start)) => Some(false),
+        None if RUNNERS.iter().any(|start| line.starts_with(start)) || line.contains(EMITTED) => Some(false),
         None => stored_summary(line),
     }
 }
@@ -47,6 +47,15 @@ pub(super) fn ends_badly(line: &str) -> bool {
 
 /// Beginnings of lines by which a runner of scripts reports that one failed.
 const RUNNERS: &[&str] = &["error: script ", "error: recipe ", "error Command failed with exit code", "husky - pre-"];
+
+/// Part of the line by which a linter reports that it failed.
+const EMITTED: &str = " errors were emitted while ";
+
+/// True for the line in which a linter counts what it looked at: it passed, unless another line counts errors.
+pub(super) fn checked(line: &str) -> bool {
+    let count = line.strip_prefix("Checked ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    count && [" fixes applied.", " file.", " files."].iter().any(|end| line.ends_with(end))
+}
 
 /// As [`summary`] was when the form of a stored line was set.
 pub(super) fn stored_summary(line: &str) -> Option<bool> {

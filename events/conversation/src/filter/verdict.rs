@@ -1,7 +1,7 @@
 //! The result that a test, build or linter reports in its output, for when a pipe hides its exit code.
 
 use super::reason::reason_line;
-use super::summary::{ends_badly, stored_summary, summary, tests};
+use super::summary::{checked, ends_badly, stored_summary, summary, tests};
 use super::telling::WRAPPER_FAILED;
 use super::telling::telling_line;
 use crate::item::Verdict;
@@ -30,7 +30,7 @@ impl Verdict {
             || lines().rev().take(MAX_LAST_LINES).any(ends_badly);
         match fails {
             true => Some(Self::Failed(reason_line(output).unwrap_or_default())),
-            false => Self::by(output, summary, reason_line),
+            false => Self::by(output, |line| summary(line).or_else(|| checked(line).then_some(true)), reason_line),
         }
     }
 
@@ -102,6 +102,8 @@ mod tests {
             "All checks passed!",
             "    Finished `dev` profile [unoptimized] target(s) in 0.1s",
             "Ran 3 tests in 0.1s\n\nOK (skipped=1)",
+            "Checked 9 files in 12ms. No fixes applied.",
+            "Checked 9 files in 12ms. Fixed 1 file.",
         ] {
             check(passed, Some(true));
         }
@@ -119,6 +121,8 @@ mod tests {
             "a.ts(3,1): error TS2345: no",
             "npm ERR! Test failed.",
             "# fail 2",
+            "Checked 9 files in 12ms. No fixes applied.\nFound 1 error.",
+            "Checked 9 files in 12ms. Fixed 2 files.\nFound 1 error.\n × Some errors were emitted while applying fixes.",
         ] {
             check(failed, Some(false));
         }

@@ -24,7 +24,7 @@ pub(super) use self::git::{GitAct, GitStep, Paths, git_steps, overridden, steps_
 pub(super) use self::issue::{IssueAct, issue_acts};
 pub(super) use self::misuse::is_misuse;
 use self::pipe::Pipe;
-pub(super) use self::pipe::{is_piped, separate};
+pub(super) use self::pipe::{is_piped, is_said_by_one, separate};
 pub(super) use self::scope::switched_off;
 pub(super) use self::vocabulary::Family;
 use self::vocabulary::{

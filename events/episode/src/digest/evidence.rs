@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use super::command::{Command, Family, Step, is_misuse, is_piped};
+use super::command::{Command, Family, Step, is_misuse, is_piped, is_said_by_one};
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
 use super::{ERROR_CHARS, Show, file};
@@ -46,6 +46,12 @@ impl Evidence {
             return None;
         }
         let command = deed.parsed_command()?;
+        if let Some(said) = result.failing()
+            && is_misuse(said)
+            && deed.command().is_some_and(|line| is_said_by_one(line, said))
+        {
+            return Some(Self::Line);
+        }
         if command.failed_unseen() {
             return Some(Self::Summary);
         }
@@ -90,6 +96,12 @@ impl Deed<'_> {
     /// Returns how it ended. See [`Evidence`].
     pub(super) fn outcome(&self) -> Option<Outcome> {
         self.outcome
+    }
+
+    /// Returns how it ended as lists tell it: `None` also if a pipe or `||` hides that.
+    pub(super) fn told_outcome(&self) -> Option<Outcome> {
+        let is_hidden = || self.parsed_command().is_some_and(Command::is_inconclusive);
+        self.outcome.filter(|outcome| *outcome != Outcome::Ok || !is_hidden())
     }
 
     /// Returns true if a program complains of how it was called, and the result is that of what took its output: how it

@@ -28,7 +28,7 @@ use super::timeline::{Deed, Timeline};
 use super::{ERROR_CHARS, ErrorLine, FAILED_OTHERWISE, MAX_ENTRIES, Mending, PASSED_LATER, Pointed, SHORT_CHARS, Show};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::filter::is_echo;
-use baton_conversation::item::{Act, GitOutput, Outcome};
+use baton_conversation::item::{Act, GitOutput, Outcome, Verdict};
 
 /// Maximum number of open failures at a time; the oldest is dropped.
 const MAX_OPEN: usize = 200;
@@ -299,7 +299,7 @@ impl<'a> Walk<'a, '_> {
             let steps = command.map(Command::steps).unwrap_or_default();
             proven.extend(steps.iter().filter(|step| step.family() == Family::Commit));
         }
-        let is_unknown = deed.verdict().is_some();
+        let is_unknown = matches!(deed.verdict(), Some(Verdict::Failed(_)));
         let line = deed.command().unwrap_or_default();
         // The checks of a hook passed if what they guard succeeded.
         let guarded = proven.iter().any(|step| matches!(step.family(), Family::Commit | Family::Push));

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::command::{Touch, touched};
+use super::command::{GitAct, Paths, Touch, git_steps, touched};
 use super::timeline::{Deed, Timeline};
 use super::{FileModified, FileRead, MAX_ENTRIES};
 use baton_conversation::item::Outcome;
@@ -13,6 +13,12 @@ use baton_conversation::item::Outcome;
 /// Beginnings of names of files that tell about the work, in lower case.
 const DOCUMENTS: [&str; 10] =
     ["agents", "changelog", "changes", "claude", "history", "license", "news", "readme", "releases", "todo"];
+
+/// Maximum number of names that a session puts back by git.
+const MAX_PUT_BACK: usize = 200;
+/// An edit and a later one that takes back as many lines as it added are taken for a change and its end from this
+/// difference in lines.
+const MIN_LINES_TAKEN_BACK: u32 = 5;
 
 /// Programs that run what the command line says.
 const INTERPRETERS: [&str; 9] = ["awk", "bun", "deno", "node", "perl", "python", "python3", "ruby", "sed"];
@@ -40,12 +46,15 @@ pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
     files
 }
 
-/// Returns the files changed, by first change. A refused, failed or unanswered change does not count. The numbers of lines are
-/// 0 if a command changed the file as well: then they are unknown.
+/// Returns the files changed, by first change. A refused, failed or unanswered change does not count, nor does one that was
+/// put back. The numbers of lines are 0 if a command changed the file as well: then they are unknown.
 pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut uncounted: BTreeSet<usize> = BTreeSet::new();
+    let mut edits: BTreeMap<usize, Vec<(u32, u32)>> = BTreeMap::new();
+    let mut restored: BTreeSet<usize> = BTreeSet::new();
+    let (mut committed, mut left) = (0, MAX_PUT_BACK);
     for deed in &timeline.deeds {
         for (path, added, removed) in written(deed) {
             let index = *known.entry(timeline.relative_path(path).to_owned()).or_insert(files.len());
@@ -56,7 +65,20 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
             file.added = file.added.saturating_add(added);
             file.removed = file.removed.saturating_add(removed);
             file.deleted = deed.input("change") == Some("delete");
+            edits.entry(index).or_default().push((added, removed));
             uncounted.extend((deed.edit().map(|edit| edit.0) != Some(path)).then_some(index));
+        }
+        for path in restored_by(timeline, deed).into_iter().take(left) {
+            left -= 1;
+            let is_it = |(name, index): &(&String, &usize)| {
+                let below = || name.strip_prefix(&*path).is_some_and(|rest| rest.starts_with('/'));
+                files[**index].line > committed && (path == "." || **name == path || below())
+            };
+            restored.extend(known.iter().filter(is_it).map(|(_, index)| *index));
+            known.retain(|_, index| !restored.contains(index));
+        }
+        if deed.succeeded() && deed.commits() {
+            committed = deed.line;
         }
         for touch in deed.touched.iter().filter(|_| has_run(deed)) {
             if let Touch::Removed(path) = touch
@@ -71,11 +93,42 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
             uncounted.extend(files.iter().enumerate().filter(|(_, file)| named(file)).map(|(index, _)| index));
         }
     }
-    for index in uncounted {
+    for &index in &uncounted {
         (files[index].added, files[index].removed) = (0, 0);
     }
+    restored
+        .extend(edits.iter().filter(|(at, edits)| !uncounted.contains(at) && are_taken_back(edits)).map(|(at, _)| *at));
+    let mut places = 0..;
+    files.retain(|_| places.next().is_none_or(|at| !restored.contains(&at)));
     super::keep(&mut files, MAX_ENTRIES, |_| true);
     files
+}
+
+/// Returns true if every edit, as lines added and removed, was taken back by another one.
+fn are_taken_back(edits: &[(u32, u32)]) -> bool {
+    let mut left: Vec<(u32, u32)> = Vec::new();
+    for &(added, removed) in edits {
+        match left.iter().rposition(|edit| *edit == (removed, added) && added != removed) {
+            Some(at) => drop(left.remove(at)),
+            None => left.push((added, removed)),
+        }
+    }
+    let is_telling = |(added, removed): &(u32, u32)| added.abs_diff(*removed) >= MIN_LINES_TAKEN_BACK;
+    left.is_empty() && edits.iter().any(is_telling)
+}
+
+/// Returns the files and directories whose changes a command line takes back, relative to the session's directory.
+fn restored_by(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Vec<String> {
+    let line = deed.git_line().filter(|_| deed.succeeded() && deed.cwd == timeline.cwd).unwrap_or_default();
+    // Another commit's state of a file is a change.
+    let is_other = line.contains("--source") || line.contains(" -- ") && !line.contains("checkout -- ");
+    let steps = if line.contains("git") && !is_other { git_steps(line) } else { Vec::new() };
+    let here = steps.into_iter().filter(|step| step.is_proven && step.directory.as_deref() == Some(""));
+    let named = here.filter_map(|step| match step.act {
+        GitAct::Restore(Paths::Named(paths)) => Some(paths),
+        _ => None,
+    });
+    named.flatten().map(|path| timeline.relative_path(path.trim_end_matches('/')).to_owned()).collect()
 }
 
 /// Returns a command line with a program in it, which may write to any file that it names.

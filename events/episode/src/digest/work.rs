@@ -91,7 +91,7 @@ pub(super) fn commands(timeline: &Timeline<'_>) -> Vec<CommandLine> {
         line.line = deed.line;
         line.count = line.count.saturating_add(1);
         line.exit_code = deed.result.and_then(|result| result.exit_code);
-        line.outcome = match deed.outcome() {
+        line.outcome = match deed.told_outcome() {
             Some(Outcome::Failed) => "failed",
             Some(Outcome::Denied) => "denied",
             Some(Outcome::Interrupted) => "interrupted",
@@ -136,8 +136,12 @@ fn changed(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
 fn ran(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
     let mut lines: Vec<Pointed> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
-    for deed in timeline.deeds[round.deeds.clone()].iter().filter(|deed| deed.succeeded() && !deed.in_background()) {
-        let Some(command) = deed.kept_command().filter(|command| !command.only_looks()) else { continue };
+    for deed in timeline.deeds[round.deeds.clone()].iter().filter(|deed| !deed.in_background()) {
+        let Some(command) =
+            deed.kept_command().filter(|command| !command.only_looks() && deed.told_outcome() == Some(Outcome::Ok))
+        else {
+            continue;
+        };
         let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
         let index = *known.entry(command.normal().to_owned()).or_insert(lines.len());
         if index == lines.len() {

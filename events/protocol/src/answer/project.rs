@@ -263,4 +263,7 @@ pub struct GraphFact {
     /// The transcript line there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
+    /// The time of that line, RFC 3339 UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
 }

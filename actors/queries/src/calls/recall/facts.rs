@@ -82,7 +82,7 @@ impl Recall {
         let (mut holding, mut past) = (Vec::new(), Vec::new());
         let (mut upheld, mut ended) = (BTreeSet::new(), Reversed::new());
         for fact in page.found {
-            let (uuid, at, until) = (fact.uuid, fact.valid_at, fact.invalid_at);
+            let (uuid, at, until) = (fact.uuid, fact.at, fact.invalid_at);
             for place in &fact.latest {
                 match until {
                     Some(until) => ended.insert(place.clone(), until).is_none(),

@@ -24,6 +24,10 @@ fn a_reason_is_looked_for_behind_what_passed() {
         finding_line("lib/a.ex:25:1:guard_fail The guard").as_deref(),
         Some("lib/a.ex:25:1:guard_fail The guard")
     );
+    for line in ["× Formatter would have printed the following content", "cat: illegal option -- A"] {
+        assert_eq!(finding_line(&format!("$ look\n{line}:\n 12 │ x\n")).as_deref(), Some(line));
+    }
+    assert_eq!(finding_line("3 × 4\nit says: no illegal option -- A\nsome words: illegal option -- A"), None);
     for (prompt, expected) in [
         ("It says:\nerror: pathspec '.' did not match\nWhy?", Some("error: pathspec '.' did not match")),
         (

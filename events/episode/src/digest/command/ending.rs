@@ -180,6 +180,23 @@ impl<'a> Command<'a> {
         proven
     }
 
+    /// Returns true if it is not known how a line went that ended without an error: something hides the exit code of a
+    /// check or of what stands before `||`, and the output does not say how that ended, or not to its end.
+    pub(in crate::digest) fn is_inconclusive(&self) -> bool {
+        let shows_errors = self.normal.contains("2>&1");
+        let is_unknown = |step: &Step<'a>| match step.pipe {
+            _ if step.joint == Joint::Or => true,
+            Pipe::Part | Pipe::Search => step.checks(),
+            // Tests say how they went, or what runs their script says that it failed; another check that prints nothing
+            // bad went well.
+            Pipe::None | Pipe::End => step.family() == Family::Test && !(step.is_script && shows_errors),
+        };
+        let seen: Vec<&Step<'a>> = self.proven_by_exit().collect();
+        let may_fail = |step: &&Step<'a>| !step.asks && !step.only_looks() && !step.is_harmless();
+        self.verdict.is_none()
+            && self.steps.iter().filter(may_fail).any(|step| !step.is_one_of(seen.iter().copied()) && is_unknown(step))
+    }
+
     /// Returns the steps that only ask a program about itself, which shows that it runs.
     pub(in crate::digest) fn asking(&self) -> impl Iterator<Item = &Step<'a>> {
         self.chained().iter().filter(|step| step.asks && step.pipe <= Pipe::End)

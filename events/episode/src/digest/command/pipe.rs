@@ -45,6 +45,13 @@ pub(in crate::digest) fn is_piped(line: &str) -> bool {
     words::parts(line).iter().any(|part| part.joint == Joint::Pipe)
 }
 
+/// Returns true if a program of the line, also one that takes another's output, says this: `cat: illegal option`.
+pub(in crate::digest) fn is_said_by_one(line: &str, said: &str) -> bool {
+    let name = said.split_once(": ").map_or("", |(name, _)| name);
+    let is_it = |word: &Word<'_>| word.as_str().rsplit('/').next() == Some(name);
+    !name.is_empty() && words::parts(line).iter().any(|part| part.words.first().is_some_and(is_it))
+}
+
 /// Beginnings of what prepares the environment of the programs behind it.
 const PREPARING: [&str; 3] = ["source ", ". ", "export "];
 

@@ -29,6 +29,9 @@ pub(super) fn unwrapped(words: Vec<Word<'_>>) -> (Vec<Cow<'_, str>>, bool) {
     (words, wrapper > 0)
 }
 
+/// Subcommands of wrappers that run the rest of the line.
+const RUNNING: [&str; 3] = ["run", "exec", "proxy"];
+
 /// Returns the number of leading words that only run the program behind them: `rtk git status`, `rtk test bun run test`.
 fn wrapper_words(words: &[Cow<'_, str>]) -> usize {
     let known = |word: &str| WITH_SUBCOMMANDS.has(word) || FAMILIES.iter().any(|(.., all)| lists(all, word));
@@ -39,6 +42,7 @@ fn wrapper_words(words: &[Cow<'_, str>]) -> usize {
         [first, ..] if runs(first.rsplit('/').next().unwrap_or(first)) => 0,
         [_, second, _, ..] if known(second) || looks(second) => 1,
         [_, second, third, _, ..] if named(second) && known(third) => 2,
+        [_, second, third, ..] if RUNNING.contains(&&**second) && (known(third) || looks(third)) => 2,
         _ => 0,
     }
 }

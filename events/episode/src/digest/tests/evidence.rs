@@ -68,6 +68,17 @@ fn every_list_tells_the_same_end_of_a_call() {
     check("git commit -m x 2>&1 | tail -3", failed("src/a.ts:3:1: unused"), "failed");
     check("run bun run test 2>&1 | tail -20", failing("error: no such command 'bun'"), "failed");
     check("make deploy | head -3", failing("error: no host"), "failed");
+    check("bun run lint | head -30", failing("× Formatter would have printed"), "failed");
+    // A pipe hides the exit code, and the summary of what it cuts.
+    check("bun run test | head -100", Report::default(), "unknown");
+    check("bun run test | tail -3", Report::default(), "unknown");
+    check("bun run test 2>&1 | tail -3", Report::default(), "ok");
+    check("bun run test | tail -3", passed(), "ok");
+    check("bun run lint | grep -v gantry", Report::default(), "unknown");
+    check("bun run build | tail -3", Report::default(), "ok");
+    check("make deploy | head -3", Report::default(), "ok");
+    check("make deploy || echo failed", Report::default(), "unknown");
+    check("set -o pipefail; bun run lint | head -30", Report::default(), "ok");
     // The exit code is the program's own.
     check("git commit -m x", failed("src/a.ts:3:1: unused"), "ok");
     check("make deploy", failing("error: no host"), "ok");
@@ -86,13 +97,15 @@ fn a_line_that_a_passing_run_prints_shows_no_failure() {
 }
 
 #[test]
-fn how_a_misused_program_before_a_pipe_ended_is_not_known() {
+fn a_misused_program_in_a_pipe_failed_if_it_is_named() {
     let check = |line: &str, said: &str, expected: &str| {
         let episode = Session::default().said(line, failing(said)).digest();
         assert_eq!(episode.commands[0].outcome, expected, "{line}: {said}");
         assert_eq!(episode.errors, [], "it only looks");
     };
     check("cat -A jib.txt | sed -n 1,4p", "error: unexpected argument '-A' found", "unknown");
+    check("sed -n 1,4p jib.txt | cat -A | head -3", "cat: illegal option -- A", "failed");
+    check("cat jib.log | head -3", "jib: illegal option -- A", "ok");
     check("cat jib.log | sed -n 1,4p", "error: the jib is jammed", "ok");
     check("cat jib.log", "error: unexpected argument '-A' found", "ok");
 }
@@ -211,4 +224,22 @@ fn a_commit_is_told_whether_or_not_the_output_has_its_hash() {
     assert_eq!(commits(&commit(Report::default()).said("git log --oneline -1", log("Begin"))), ["Pay twice"]);
     assert_eq!(commits(&commit(failed("unused"))), [""; 0]);
     assert_eq!(commits(&Session::default().said("git log -1", printed())), [""; 0]);
+}
+
+#[test]
+fn what_mends_is_found_beside_the_check_that_then_passed() {
+    let session = Session::default()
+        .said("bun run lint 2>&1 | tail -3", failed("src/a.ts:3:1: unused"))
+        .said("bun run lint:fix 2>&1 | tail -3 && bun run lint 2>&1 | tail -3", passed());
+    check_errors(&session, &[("bun run lint 2>&1 | tail -3: src/a.ts:3:1: unused", Some("by `bun run lint:fix`"))]);
+}
+
+#[test]
+fn the_tests_before_a_script_that_failed_stand() {
+    let script = Report { script: Some("lint".to_owned()), ..failed("src/a.ts:3:1: unused") };
+    let episode = Session::default()
+        .said("bun run test 2>&1 | tail -3", passed())
+        .said("run test bun run test 2>&1 | tail -3 && bun run lint 2>&1 | tail -3", script)
+        .digest();
+    assert_eq!(episode.state.check.as_deref(), Some("bun run test"));
 }
