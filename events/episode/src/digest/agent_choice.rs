@@ -237,10 +237,23 @@ pub(super) fn overriding(timeline: &Timeline<'_>) -> Vec<Found> {
     let mut flags: BTreeSet<&str> = BTreeSet::new();
     let mut found = Vec::new();
     for round in &timeline.rounds {
+        let at_once = timeline.deeds[round.deeds.clone()].first();
+        // Who asks for it in so many words decides it.
+        let asked = round
+            .prompt
+            .filter(|_| round.replies.first().is_none_or(|it| at_once.is_some_and(|at| at.began < it.place)));
+        if let Some((prompt, flag)) = asked.zip(at_once.and_then(overriding_flag))
+            && prompt.text.len() <= DECISION_CHARS
+            && flag.rsplit(' ').next().is_some_and(|flag| prompt.text.contains(flag))
+            && flags.insert(flag)
+        {
+            let said = pointed(&format!("User: {}", prompt.text), &prompt);
+            found.push(Found { place: prompt.place, said, by_person: true });
+        }
         for (index, reply) in round.replies.iter().enumerate() {
             let deeds = deeds_until(timeline, round, reply, round.replies.get(index + 1));
-            let line = deeds.first().filter(|deed| deed.succeeded()).and_then(Deed::git_line);
-            let Some(flag) = line.and_then(overridden).filter(|flag| flags.insert(flag)) else { continue };
+            let flag = deeds.first().and_then(overriding_flag).filter(|flag| flags.insert(flag));
+            let Some(flag) = flag else { continue };
             let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
             let last = &sentences[sentences.len().saturating_sub(2)..];
             let text = last.iter().map(|sentence| plain(sentence.text)).collect::<Vec<_>>().join(" ");
@@ -251,6 +264,11 @@ pub(super) fn overriding(timeline: &Timeline<'_>) -> Vec<Found> {
         }
     }
     found
+}
+
+/// Returns the flag by which a command overrode a safeguard.
+fn overriding_flag(deed: &Deed<'_>) -> Option<&'static str> {
+    deed.git_line().filter(|_| deed.succeeded()).and_then(overridden)
 }
 
 /// Returns the calls after a reply and before the next one.
@@ -266,8 +284,8 @@ fn deeds_until<'t, 'a>(
     &deeds[from..until.max(from)]
 }
 
-/// Returns what the messages of commits say to be replaced, and the other choices that they state, unless something that
-/// was found says it.
+/// Returns the choices that the bodies of commits' messages state, unless something that was found says it. A subject says
+/// what was done.
 pub(super) fn committed(timeline: &Timeline<'_>, found: &[Found]) -> Vec<Found> {
     let mut told: Vec<BTreeSet<String>> = found.iter().map(|found| significant_words(&found.said.text)).collect();
     let mut choices = Vec::new();
@@ -276,15 +294,13 @@ pub(super) fn committed(timeline: &Timeline<'_>, found: &[Found]) -> Vec<Found> 
     for deed in &timeline.deeds[..until] {
         changed.add(deed);
         let Some(subject) = subject(deed) else { continue };
-        let replaces = Signs::read(subject).has_any(&[Sign::Contrast, Sign::Replace]) && changed.shows(subject);
         let body = message_body(deed.git_line().unwrap_or_default(), subject);
         let stated = sentences(body).into_iter().filter(|sentence| {
             let chooses =
                 |told: Told| told.concludes_choice() > 0 || told.may_replace() && changed.shows(sentence.text);
             !sentence.quoted && !is_of_checks(sentence) && Told::read(sentence.text).is_some_and(chooses)
         });
-        let stated = stated.map(|sentence| sentence.text).take(MAX_OF_MESSAGE);
-        for text in replaces.then_some(subject).into_iter().chain(stated) {
+        for text in stated.map(|sentence| sentence.text).take(MAX_OF_MESSAGE) {
             let words = significant_words(text);
             let last = &told[told.len().saturating_sub(MAX_ENTRIES)..];
             if last.iter().all(|known| known.intersection(&words).count() * 2 < words.len()) {
@@ -379,7 +395,13 @@ fn after_lead(sentence: &str) -> Option<&str> {
 
 /// Returns true for what is said of tests or benefits: below a heading of them, or an item about tests.
 fn is_aside(sentence: &Sentence<'_>) -> bool {
-    let is_item = || sentence.point && is_of_checks(sentence) && !Signs::read(sentence.text).has(Sign::Contrast);
+    // What the tests cover may be in contrast to something.
+    let lead = || sentence.text.split_once(": ").map_or(sentence.text, |(lead, _)| lead);
+    let has_contrast = || {
+        let of_checks = Signs::read(lead()).has_any(&[Sign::AsideHead, Sign::CheckHead]);
+        Signs::read(if of_checks { lead() } else { sentence.text }).has(Sign::Contrast)
+    };
+    let is_item = || sentence.point && is_of_checks(sentence) && !has_contrast();
     Signs::read(sentence.head).has_any(&[Sign::AsideHead, Sign::CheckHead]) || is_item()
 }
 

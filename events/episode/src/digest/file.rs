@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::command::{Touch, touched};
+use super::command::{GitAct, Paths, Touch, git_steps, touched};
+use super::excerpt::without_filter_mark;
 use super::timeline::{Deed, Timeline};
 use super::{FileModified, FileRead, MAX_ENTRIES};
 use baton_conversation::item::Outcome;
@@ -40,13 +41,37 @@ pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
     files
 }
 
-/// Returns the files changed, by first change. A refused, failed or unanswered change does not count. The numbers of lines are
+/// Returns the files changed, by first change. A refused, failed or unanswered change does not count, and neither does one
+/// that was taken back. The numbers of lines are
 /// 0 if a command changed the file as well: then they are unknown.
 pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut uncounted: BTreeSet<usize> = BTreeSet::new();
+    let (mut seen, mut unseen, mut staged) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for deed in &timeline.deeds {
+        // What a line that is not kept whole may have written is known once it is committed.
+        if has_run(deed) {
+            let read = deed.touched.iter().filter_map(|touch| match touch {
+                Touch::Read(path) => Some(path.as_str()),
+                Touch::Written(_) | Touch::Removed(_) => None,
+            });
+            seen.extend(deed.reading().into_iter().chain(read).map(|path| timeline.relative_path(path)));
+            let is_cut = |line: &str| without_filter_mark(line) != line && git_steps(line).is_empty();
+            if deed.command().is_some_and(is_cut) {
+                unseen.append(&mut seen);
+            }
+        }
+        staged.append(&mut staged_by_name(deed));
+        if !staged.is_empty() && deed.commits() && deed.succeeded() {
+            let named = std::mem::take(&mut staged);
+            for path in unseen.iter().filter(|path| named.iter().any(|name| timeline.relative_path(name) == **path)) {
+                known.entry((*path).to_owned()).or_insert_with(|| {
+                    files.push(FileModified { path: (*path).to_owned(), line: deed.line, ..FileModified::default() });
+                    files.len() - 1
+                });
+            }
+        }
         for (path, added, removed) in written(deed) {
             let index = *known.entry(timeline.relative_path(path).to_owned()).or_insert(files.len());
             if index == files.len() {
@@ -74,16 +99,33 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     for index in uncounted {
         (files[index].added, files[index].removed) = (0, 0);
     }
+    files.retain(|file| !timeline.undone.files.contains(timeline.relative_path(&file.path)));
     super::keep(&mut files, MAX_ENTRIES, |_| true);
     files
 }
 
 /// Returns a command line with a program in it, which may write to any file that it names.
-fn script<'a>(deed: &Deed<'a>) -> Option<&'a str> {
+pub(super) fn script<'a>(deed: &Deed<'a>) -> Option<&'a str> {
     let line = deed.command().filter(|_| has_run(deed))?;
     let is_script = [" -c ", " -e ", " -i", "<<"].iter().any(|mark| line.contains(mark));
     let runs = line.split(|c: char| c.is_whitespace() || matches!(c, '/' | ';' | '|' | '&' | '('));
     (is_script && runs.into_iter().any(|word| INTERPRETERS.contains(&word))).then_some(line)
+}
+
+/// Returns the files that a command line names for the next commit.
+fn staged_by_name(deed: &Deed<'_>) -> Vec<String> {
+    let line = deed.git_line().filter(|line| line.contains("git add ")).unwrap_or_default();
+    let named = git_steps(line).into_iter().filter_map(|step| match step.act {
+        GitAct::Stage(Paths::Named(named)) => Some(named),
+        _ => None,
+    });
+    named.flatten().collect()
+}
+
+/// Returns true if a command line that names `name` means the file at `path`.
+pub(super) fn is_at(path: &str, name: &str) -> bool {
+    let name = name.trim_start_matches("./");
+    path == name || path.ends_with(&format!("/{name}")) || name.ends_with(&format!("/{path}"))
 }
 
 /// Returns the files that a call changed, with lines added and removed if known.
