@@ -138,10 +138,11 @@ fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
     told.collect()
 }
 
-/// Returns true if the last prompt orders a commit; whoever asks knows that there is none.
+/// Returns true if the last prompt orders a commit and the agent did not say what came of it: a hook may have made one.
 fn is_left_uncommitted(timeline: &Timeline<'_>) -> bool {
-    let last = timeline.rounds.last().and_then(|round| round.prompt);
-    last.is_some_and(|said| said.text.to_lowercase().contains("commit") && Signs::read(said.text).begins(Sign::Order))
+    let last = timeline.rounds.last().filter(|round| exchange::conclusion(timeline, round).is_none());
+    let orders = |text: &str| text.to_lowercase().contains("commit") && Signs::read(text).begins(Sign::Order);
+    last.and_then(|round| round.prompt).is_some_and(|said| orders(said.text))
 }
 
 /// Returns the calls of the last round that nobody allowed, as one entry, unless the tool was used with success later,
