@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use baton_episode::digest::sentences_within;
 use baton_episode::handoff::MAX_BYTES;
 use baton_protocol::answer::Handoff;
 use baton_protocol::{Agent, HandoffParams, method};
@@ -10,6 +11,9 @@ use clap::ValueEnum;
 use super::Error;
 use crate::environment::{self, Environment};
 use crate::print::{self, Output, Progress, Style};
+
+/// Length to which a longer account of what it came to, or was for, is cut before anything is left out, in characters.
+const STATE_CHARS: usize = 320;
 
 const HELP: &str = "\
 Shows the last finished session of this directory's project: its goal and what it came to, its last commit, how to \
@@ -96,11 +100,17 @@ fn show(output: &Output, handoff: &Handoff) {
     }
 }
 
-/// Shortens the handoff to [`MAX_BYTES`], the limit for agents: drops the oldest entries of the longest list, then cuts
-/// every line.
+/// Shortens the handoff to [`MAX_BYTES`], the limit for agents: cuts what it came to, then drops the oldest entries of the
+/// longest list, then cuts every line.
 fn shortened(output: &Output, handoff: &Handoff) -> Vec<String> {
     let (mut short, mut lines, mut left_out) = (handoff.clone(), markdown(output, handoff), 0);
     let size = |lines: &[String]| lines.iter().map(|line| line.len() + 1).sum::<usize>();
+    if size(&lines) > MAX_BYTES {
+        // What is open or failed serves the reader more than the end of a long account.
+        let texts = [(&mut short.state, STATE_CHARS), (&mut short.objective, STATE_CHARS)];
+        texts.into_iter().for_each(|(text, chars)| *text = text.take().map(|text| sentences_within(&text, chars)));
+        lines = markdown(output, &short);
+    }
     while size(&lines) > MAX_BYTES && drop_oldest(&mut short) {
         left_out += 1;
         lines = markdown(output, &short);
@@ -168,7 +178,7 @@ fn markdown(output: &Output, handoff: &Handoff) -> Vec<String> {
     section("What it was for", handoff.objective.as_slice());
     section("It came to", handoff.state.as_slice());
     section("Branch", handoff.branch.as_slice());
-    section("Not committed", &handoff.uncommitted);
+    section("Changed, no commit seen", &handoff.uncommitted);
     section("To check, this passed", handoff.check.as_slice());
     section("Open", &handoff.unresolved);
     section("Next, as it was left", &handoff.next_steps);

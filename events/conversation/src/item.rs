@@ -123,6 +123,9 @@ pub struct Edit {
     /// The lines added, cut to a bounded length. Not hashed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub new_text: String,
+    /// The lines removed, cut like these. Not hashed.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub old_text: String,
 }
 
 /// The result of a tool, as one informative line.
@@ -324,7 +327,8 @@ impl Body {
             Self::Thinking { text } | Self::Summary { text } | Self::Notice { text } => text.len(),
             Self::Call(call) => {
                 let fields = call.input.iter().map(|(key, value)| FIELD_BYTES + key.len() + weight(value));
-                let edit = call.edit.as_ref().map_or(0, |edit| edit.path.len() + edit.new_text.len());
+                let edit =
+                    call.edit.as_ref().map_or(0, |edit| edit.path.len() + edit.new_text.len() + edit.old_text.len());
                 let aside =
                     [&call.commit, &call.plan, &call.git_line].into_iter().flatten().map(String::len).sum::<usize>();
                 call.id.len() + call.name.len() + edit + aside + fields.sum::<usize>()

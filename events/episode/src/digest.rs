@@ -19,6 +19,7 @@ mod evidence;
 mod excerpt;
 mod exchange;
 mod failure;
+mod fallen;
 mod file;
 mod filed_issue;
 mod knowledge;
@@ -46,6 +47,7 @@ mod timeline;
 mod title;
 mod todo;
 mod unchecked;
+mod undone;
 mod work;
 mod work_tree;
 

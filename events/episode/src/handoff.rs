@@ -249,7 +249,12 @@ pub fn handoff(facts: &Facts, about: &About<'_>) -> answer::Handoff {
         state: some(&facts.state),
         branch: some(&facts.branch),
         check: some(&facts.check),
-        uncommitted: facts.uncommitted.clone(),
+        uncommitted: match facts.without_commit && facts.uncommitted.is_empty() {
+            true => {
+                facts.modified.iter().map(|path| below(path, about.project, facts.cwd.as_deref()).to_owned()).collect()
+            }
+            false => facts.uncommitted.clone(),
+        },
         decisions: facts.decisions.clone(),
         errors: errors.collect(),
         unresolved: facts.unresolved.clone(),

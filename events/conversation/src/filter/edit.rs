@@ -4,9 +4,9 @@ use crate::item::Edit;
 use baton_redaction::raw_json::Value;
 use baton_redaction::{redact, redact_owned};
 
-/// Longest text of the added lines, in characters.
-const MAX_NEW_CHARS: usize = 400;
-/// The added lines of a longer text are not kept, in bytes.
+/// Longest text of the added lines, and of the removed ones, in characters.
+const MAX_KEPT_CHARS: usize = 400;
+/// The lines of a longer text are not kept, in bytes.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
 /// A run of letters and digits of this length with [`RANDOM_DIGITS`] digits may be a secret whose name stands elsewhere.
 const RANDOM_CHARS: usize = 16;
@@ -15,7 +15,7 @@ const RANDOM_DIGITS: usize = 3;
 /// Longer texts are not compared line by line, in pairs of lines.
 const MAX_COMPARED: usize = 250_000;
 
-/// The number of lines that an edit adds and removes, and the text of those that it adds.
+/// The number of lines that an edit adds and removes, and their text.
 #[derive(Default)]
 struct Changed {
     added: usize,
@@ -23,6 +23,7 @@ struct Changed {
     /// Number of lines between the common ends that are the same before and after.
     kept: usize,
     new_text: String,
+    old_text: String,
 }
 
 /// The effect of a call that changes a file; `None` if it names no file.
@@ -36,8 +37,10 @@ pub(crate) fn effect_of(input: Value<'_>) -> Option<Edit> {
             all.added += one.added;
             all.removed += one.removed;
             all.kept += one.kept;
-            if all.new_text.len() < MAX_TEXT_BYTES {
-                all.new_text = all.new_text + &one.new_text + "\n";
+            for (all, one) in [(&mut all.new_text, one.new_text), (&mut all.old_text, one.old_text)] {
+                if all.len() < MAX_TEXT_BYTES {
+                    *all = std::mem::take(all) + &one + "\n";
+                }
             }
             all
         }),
@@ -50,30 +53,35 @@ pub(crate) fn effect_of(input: Value<'_>) -> Option<Edit> {
     let (added, removed) = (bounded(changed.added), bounded(changed.removed));
     let kept = bounded(changed.kept);
     let compared = (kept > 0).then(|| (added.saturating_sub(kept), removed.saturating_sub(kept)));
-    let new_text = super::kept_head(&changed.new_text, MAX_NEW_CHARS).unwrap_or_default();
-    Some(Edit { path, added, removed, compared, new_text })
+    let kept = |text: &str| super::kept_head(text, MAX_KEPT_CHARS).unwrap_or_default();
+    let (old_text, new_text) = (kept(&changed.old_text), kept(&changed.new_text));
+    Some(Edit { path, added, removed, compared, new_text, old_text })
 }
 
-/// The lines that a patch adds, as they are stored.
-pub(crate) fn added_by_patch(patch: &str) -> String {
+/// The lines that a patch removes, and those that it adds, as they are stored.
+pub(crate) fn lines_of_patch(patch: &str) -> (String, String) {
     if patch.len() > MAX_TEXT_BYTES {
-        return String::new();
+        return Default::default();
     }
     // Whole, because what makes a line secret may stand in another.
     let patch = redact(patch);
-    let added = without_random(patch.lines().filter_map(|line| line.strip_prefix('+')));
-    super::kept_head(&added, MAX_NEW_CHARS).unwrap_or_default()
+    let kept = |mark: char| {
+        let lines = without_random(patch.lines().filter_map(|line| line.strip_prefix(mark)));
+        super::kept_head(&lines, MAX_KEPT_CHARS).unwrap_or_default()
+    };
+    (kept('-'), kept('+'))
 }
 
-/// The lines that replace others, redacted as part of the whole text.
-fn new_text(old: &str, new: &str) -> String {
+/// The lines that are replaced, and those that replace them, redacted as part of the whole text.
+fn differing(old: &str, new: &str) -> (String, String) {
     if old.len().max(new.len()) > MAX_TEXT_BYTES {
-        return String::new();
+        return Default::default();
     }
     let (old, new) = (redact(old), redact(new));
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let (first, last) = common_ends(&old, &new);
-    without_random(new[first..new.len() - last].iter().copied())
+    let between = |lines: &[&str]| without_random(lines[first..lines.len() - last].iter().copied());
+    (between(&old), between(&new))
 }
 
 /// Joins lines, without those that may be a secret.
@@ -97,16 +105,16 @@ fn text(input: Value<'_>, name: &[u8]) -> String {
 
 fn written(input: Value<'_>, name: &[u8]) -> Changed {
     let text = text(input, name);
-    Changed { added: text.lines().count(), new_text: new_text("", &text), ..Changed::default() }
+    Changed { added: text.lines().count(), new_text: differing("", &text).1, ..Changed::default() }
 }
 
 fn replacement(edit: Value<'_>) -> Changed {
     let (old, new) = (text(edit, b"old_string"), text(edit, b"new_string"));
-    let new_text = new_text(&old, &new);
+    let (old_text, new_text) = differing(&old, &new);
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let (first, last) = common_ends(&old, &new);
     let (old, new) = (&old[first..old.len() - last], &new[first..new.len() - last]);
-    Changed { added: new.len(), removed: old.len(), kept: common_lines(old, new), new_text }
+    Changed { added: new.len(), removed: old.len(), kept: common_lines(old, new), new_text, old_text }
 }
 
 /// The greatest number of lines that are in both, in the same order; 0 if that would take too long.
@@ -162,13 +170,16 @@ mod tests {
             effect_of(Value::Object(input.as_bytes().into())).map(|edit| edit.new_text)
         };
         assert_eq!(new("a\\nb\\nc", "a\\nB\\nc").as_deref(), Some("B"), "only what differs");
-        assert_eq!(new("a", &"b".repeat(1_000)).map(|text| text.chars().count()), Some(MAX_NEW_CHARS));
+        let edit = effect_of(Value::Object(a("a\\nb\\nc", "a\\nB\\nc").as_bytes().into()));
+        assert_eq!(edit.map(|edit| edit.old_text).as_deref(), Some("b"));
+        assert_eq!(new("a", &"b".repeat(1_000)).map(|text| text.chars().count()), Some(MAX_KEPT_CHARS));
         // What makes a line secret may stand in another, or nowhere in the edit.
         let key = |body: &str| format!("-----BEGIN PRIVATE KEY-----\\n{body}\\n-----END PRIVATE KEY-----");
         assert_eq!(new(&key("abc"), &key("bnVtYmF0bnVtYmF0bnVtYmF0")).as_deref(), Some(""));
         assert_eq!(new("key:\\n  a", "key:\\n  q8Zr2LmX7vKp4TnW9sYb\\n  b").as_deref(), Some("b"));
         let patch = "@@\n+api_key:\n+  q8Zr2LmX7vKp4TnW9sYb\n+b\n-c";
-        assert!(!added_by_patch(patch).contains("q8Zr2") && added_by_patch(patch).ends_with('b'));
+        let (removed, added) = lines_of_patch(patch);
+        assert!(!added.contains("q8Zr2") && added.ends_with('b') && removed == "c");
         check("Edit", r#"{"old_string":"a"}"#, None);
     }
 }

@@ -15,7 +15,7 @@ use super::sentence::{self, Sentence, clauses, plain, sentences};
 use super::settled::replacement;
 use super::stated::{self, MIN_WORDS, Told, is_connected};
 use super::timeline::{Deed, Message, Round, Timeline};
-use super::{DECISION_CHARS, MAX_ENTRIES, Pointed};
+use super::{DECISION_CHARS, Pointed};
 use crate::lexicon::{Sign, Signs};
 
 /// Only this much of a longer reply, a document, is searched, in bytes.
@@ -235,10 +235,23 @@ pub(super) fn overriding(timeline: &Timeline<'_>) -> Vec<Found> {
     let mut flags: BTreeSet<&str> = BTreeSet::new();
     let mut found = Vec::new();
     for round in &timeline.rounds {
+        let at_once = timeline.deeds[round.deeds.clone()].first();
+        // Who asks for it in so many words decides it.
+        let asked = round
+            .prompt
+            .filter(|_| round.replies.first().is_none_or(|it| at_once.is_some_and(|at| at.began < it.place)));
+        if let Some((prompt, flag)) = asked.zip(at_once.and_then(overriding_flag))
+            && prompt.text.len() <= DECISION_CHARS
+            && flag.rsplit(' ').next().is_some_and(|flag| prompt.text.contains(flag))
+            && flags.insert(flag)
+        {
+            let said = pointed(&format!("User: {}", prompt.text), &prompt);
+            found.push(Found { place: prompt.place, said, by_person: true });
+        }
         for (index, reply) in round.replies.iter().enumerate() {
             let deeds = deeds_until(timeline, round, reply, round.replies.get(index + 1));
-            let line = deeds.first().filter(|deed| deed.succeeded()).and_then(Deed::git_line);
-            let Some(flag) = line.and_then(overridden).filter(|flag| flags.insert(flag)) else { continue };
+            let flag = deeds.first().and_then(overriding_flag).filter(|flag| flags.insert(flag));
+            let Some(flag) = flag else { continue };
             let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
             let last = &sentences[sentences.len().saturating_sub(2)..];
             let text = last.iter().map(|sentence| plain(sentence.text)).collect::<Vec<_>>().join(" ");
@@ -249,6 +262,11 @@ pub(super) fn overriding(timeline: &Timeline<'_>) -> Vec<Found> {
         }
     }
     found
+}
+
+/// Returns the flag by which a command overrode a safeguard.
+fn overriding_flag(deed: &Deed<'_>) -> Option<&'static str> {
+    deed.git_line().filter(|_| deed.succeeded()).and_then(overridden)
 }
 
 /// Returns the calls after a reply and before the next one.
@@ -262,35 +280,6 @@ fn deeds_until<'t, 'a>(
     let from = deeds.partition_point(|deed| deed.began <= reply.place);
     let until = next.map_or(deeds.len(), |next| deeds.partition_point(|deed| deed.began <= next.place));
     &deeds[from..until.max(from)]
-}
-
-/// Returns what the subjects of commits say to be replaced, unless something that was found says it.
-pub(super) fn committed(timeline: &Timeline<'_>, found: &[Found]) -> Vec<Found> {
-    let mut told: Vec<BTreeSet<String>> = found.iter().map(|found| significant_words(&found.said.text)).collect();
-    let mut choices = Vec::new();
-    let mut changed = Changed::default();
-    let until = timeline.deeds.iter().rposition(|deed| subject(deed).is_some()).map_or(0, |last| last + 1);
-    for deed in &timeline.deeds[..until] {
-        changed.add(deed);
-        let Some(subject) = subject(deed) else { continue };
-        let replaces = Signs::read(subject).has_any(&[Sign::Contrast, Sign::Replace]) && changed.shows(subject);
-        if !replaces {
-            continue;
-        }
-        let words = significant_words(subject);
-        let last = &told[told.len().saturating_sub(MAX_ENTRIES)..];
-        if last.iter().all(|known| known.intersection(&words).count() * 2 < words.len()) {
-            let said = Pointed { text: one_line(&plain(subject), DECISION_CHARS), line: deed.line, at: deed.at };
-            choices.push(Found { place: deed.began, said, by_person: false });
-        }
-        told.push(words);
-    }
-    choices
-}
-
-/// Returns the subject of the commit that a call makes.
-fn subject<'a>(deed: &Deed<'a>) -> Option<&'a str> {
-    deed.call.and_then(|call| call.commit.as_deref()).filter(|_| commits(deed))
 }
 
 /// The words of what is changed.
@@ -371,7 +360,13 @@ fn reports_lines(point: &str) -> bool {
 
 /// Returns true for what is said of tests or benefits: below a heading of them, or an item about tests.
 fn is_aside(sentence: &Sentence<'_>) -> bool {
-    let is_item = || sentence.point && is_of_checks(sentence) && !Signs::read(sentence.text).has(Sign::Contrast);
+    // What the tests cover may be in contrast to something.
+    let lead = || sentence.text.split_once(": ").map_or(sentence.text, |(lead, _)| lead);
+    let has_contrast = || {
+        let of_checks = Signs::read(lead()).has_any(&[Sign::AsideHead, Sign::CheckHead]);
+        Signs::read(if of_checks { lead() } else { sentence.text }).has(Sign::Contrast)
+    };
+    let is_item = || sentence.point && is_of_checks(sentence) && !has_contrast();
     Signs::read(sentence.head).has_any(&[Sign::AsideHead, Sign::CheckHead]) || is_item()
 }
 

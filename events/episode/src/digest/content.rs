@@ -64,7 +64,8 @@ impl Episode {
     fn standing(&self) -> &str {
         let said = continuation::objective(self);
         let rest = said.and_then(|said| self.continuation_context.strip_prefix(&said));
-        rest.unwrap_or(&self.continuation_context)
+        let rest = rest.unwrap_or(&self.continuation_context).trim_start();
+        rest.strip_prefix(continuation::STATE).unwrap_or(rest)
     }
 
     /// Makes paths below the working directory relative.

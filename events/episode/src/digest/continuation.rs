@@ -1,7 +1,7 @@
 //! One paragraph for the next person or agent: the goal, the state, what was decided, what is open, and how to check.
 
 use super::check;
-use super::clause::shortened;
+use super::clause::{clause_within, shortened};
 use super::command::Command;
 use super::conclusion::Conclusion;
 use super::excerpt::{closed, contains_title, named, one_line, sentences_within, without_filter_mark};
@@ -10,7 +10,7 @@ use super::file;
 use super::objective::requested;
 use super::outcome::chief;
 use super::request::without_politeness;
-use super::task::{Task, main_task};
+use super::task::{Task, changed_by, main_task};
 use super::timeline::{Deed, Round, Timeline};
 use super::title::commit_subject;
 use super::work_tree::TreeState;
@@ -20,6 +20,8 @@ use baton_conversation::item::{Act, GitOutput, Outcome};
 
 /// Maximum length of the paragraph, in characters.
 pub(super) const MAX_CHARS: usize = 2_000;
+/// Label of what the work came to.
+pub(super) const STATE: &str = "State: ";
 /// Maximum length of the goal, in characters.
 const GOAL_CHARS: usize = 420;
 /// A shorter goal ("fix these") is told after the title, in words.
@@ -28,6 +30,8 @@ const TELLING_WORDS: usize = 5;
 const QUOTED_CHARS: usize = 260;
 /// A shorter state ("Committed.") is preceded by that of the exchange before, in characters.
 const TELLING_CHARS: usize = 120;
+/// An exchange is an addition to an earlier one that changes so many times its lines.
+const ADDITION: u64 = 3;
 /// Maximum length of what was said after the last work, in characters.
 const LATER_CHARS: usize = 200;
 /// Maximum number of decisions and open matters that are named.
@@ -40,7 +44,7 @@ pub(super) fn paragraph(episode: &Episode) -> String {
     let state = &episode.state;
     let sentences = [
         objective(episode),
-        episode.concluded.as_ref().map(|said| format!("State: {}", closed(said.clone()))),
+        episode.concluded.as_ref().map(|said| format!("{STATE}{}", closed(said.clone()))),
         episode.in_progress.clone(),
         delivered(episode),
         state.check.as_ref().map(|check| format!("To check: `{check}` passed.")),
@@ -120,8 +124,11 @@ pub(super) fn concluded(
     let last = &said[last];
     // What the main task came to is told before what was done last.
     let main = before.iter().rfind(|said| works(said) && said.work.is_main).filter(|_| !last.work.is_main);
-    let before = || before.iter().rfind(|said| works(said)).filter(|_| is_short(last.told()));
-    let before = main.or_else(before).and_then(|said| said.within(QUOTED_CHARS)).map(closed);
+    // What is added at the end is told after what it was added to.
+    let is_addition = |before: &&Said<'_>| is_short(last.told()) || last.work.lines * ADDITION <= before.work.lines;
+    let before = || before.iter().rfind(|said| works(said)).filter(is_addition);
+    let quoted = |said: &Said<'_>| said.within(QUOTED_CHARS).or_else(|| clause_within(said.told(), QUOTED_CHARS));
+    let before = main.or_else(before).and_then(quoted).map(closed);
     let later = after.iter().rfind(|said| !said.work.delivers && !said.work.edits && tells(said));
     let later = later.and_then(|later| later.within(LATER_CHARS));
     let told = if later.is_some() { closed(last.told().to_owned()) } else { last.told().to_owned() };
@@ -143,6 +150,8 @@ struct Said<'t> {
 struct Work {
     /// True if it belongs to the main task.
     is_main: bool,
+    /// Number of lines that it changes, one for a file at least.
+    lines: u64,
     edits: bool,
     /// True if it edits more than documents.
     edits_work: bool,
@@ -157,6 +166,7 @@ impl Work {
         let paths: Vec<_> = deeds.iter().flat_map(|deed| file::written(deed)).map(|(path, ..)| path).collect();
         Self {
             is_main,
+            lines: deeds.iter().flat_map(|deed| changed_by(timeline, deed)).map(|(_, lines)| lines).sum(),
             edits: !paths.is_empty(),
             edits_work: paths.iter().any(|path| !file::is_document(timeline.relative_path(path))),
             delivers: deeds.iter().filter(|deed| deed.succeeded()).any(sends),
@@ -167,6 +177,7 @@ impl Work {
     fn with(self, next: Self) -> Self {
         Self {
             is_main: self.is_main || next.is_main,
+            lines: self.lines.saturating_add(next.lines),
             edits: self.edits || next.edits,
             edits_work: self.edits_work || next.edits_work,
             delivers: self.delivers || next.delivers,

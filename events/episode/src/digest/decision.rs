@@ -18,7 +18,7 @@ use super::sentence::{asks, clauses, plain, sentences};
 use super::settled::{Settled, settled};
 use super::stated::{MIN_WORDS, is_left_to_the_reader, proposes};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
-use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS};
+use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, fallen};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, Outcome};
 use baton_conversation::quoted_text::own_words;
@@ -72,7 +72,6 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
     found.extend(agent_choice::overriding(timeline));
     found.extend(agent_choice::limited_commit(timeline));
-    found.extend(agent_choice::committed(timeline, &found));
     let plans = plan::approved(timeline);
     let done = if plans.is_empty() { Done::default() } else { Done::read(timeline) };
     for plan in plans {
@@ -83,11 +82,12 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     }
     found.sort_by_key(|found| found.place);
     let ended = ended(timeline, &found);
-    let (superseded, in_force): (Vec<_>, Vec<_>) =
+    let (mut superseded, in_force): (Vec<_>, Vec<_>) =
         found.into_iter().enumerate().partition(|(at, _)| ended.contains_key(at));
+    superseded.retain(|(at, _)| ended.get(at).is_some_and(Option::is_some));
     let key = |said: &Pointed| (said.line, said.text.clone());
     let overruled_by =
-        superseded.iter().filter_map(|(at, found)| Some((key(&found.said), ended.get(at)?.clone()))).collect();
+        superseded.iter().filter_map(|(at, found)| Some((key(&found.said), ended.get(at)?.clone()?))).collect();
     let list = |found: Vec<(usize, Found)>| {
         let once = told_last(found.into_iter().map(|(_, found)| (found.place, found.said)).collect());
         let mut list = without_repetitions(once);
@@ -345,8 +345,8 @@ fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
 }
 
 /// Returns the indices of decisions that something later ended, each with what did: a person's objection to what the agent
-/// decided for the prompt before, or a choice that replaces the earlier one.
-fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Pointed> {
+/// decided for the prompt before, one after which it was undone (`None` if in part), or a choice that replaces the earlier one.
+fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Option<Pointed>> {
     let matter: Vec<BTreeSet<String>> = found.iter().map(|found| significant_words(&found.said.text)).collect();
     let mut ended = BTreeMap::new();
     for pair in timeline.rounds.windows(2) {
@@ -372,14 +372,19 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Pointed> {
         let is_overruled =
             |at: &usize| !found[*at].by_person && (means_all || shared(*at, &objection) >= 2 && !is_restated(*at));
         let by = pointed(&format!("User: {}", prompt.text), prompt);
-        ended.extend((from..until).filter(is_overruled).map(|at| (at, by.clone())));
+        ended.extend((from..until).filter(is_overruled).map(|at| (at, Some(by.clone()))));
+    }
+    for (at, place) in fallen::fallen(timeline, found) {
+        let prompts = timeline.rounds.iter().filter_map(|round| round.prompt);
+        let prompt = place.and_then(|place| prompts.rev().find(|said| said.place < place));
+        ended.entry(at).or_insert_with(|| prompt.map(|it| pointed(&format!("User: {}", it.text), &it)));
     }
     let settled: Vec<Settled> = found.iter().map(|found| settled(&found.said.text)).collect();
     for (at, later) in settled.iter().enumerate() {
         // Only so many are kept in the end.
         let from = at.saturating_sub(MAX_ENTRIES);
         let is_replaced = |before: &usize| found[*before].place < found[at].place && later.replaces(&settled[*before]);
-        ended.extend((from..at).filter(is_replaced).map(|before| (before, found[at].said.clone())));
+        ended.extend((from..at).filter(is_replaced).map(|before| (before, Some(found[at].said.clone()))));
     }
     ended
 }

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use super::command::{Command, Family, Step, is_misuse, is_piped, is_said_by_one};
 use super::excerpt::{one_line, without_filter_mark};
-use super::timeline::{Deed, Timeline};
+use super::timeline::{Deed, Timeline, Undone};
 use super::{ERROR_CHARS, Show, file};
 use baton_conversation::item::{Item, Outcome, Verdict};
 
@@ -75,6 +75,7 @@ impl<'a> Timeline<'a> {
                 .map(|result| result.outcome);
             deed.outcome = if Evidence::of(deed).is_some() { Some(Outcome::Failed) } else { ended };
         }
+        timeline.undone = Undone::read(&timeline);
         timeline
     }
 }

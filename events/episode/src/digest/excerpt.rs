@@ -1,7 +1,11 @@
 //! Bounded quotations: one line, cut at word or sentence ends, never inside a character.
 
+use std::ops::Range;
+
 /// Mark of the filter where it cut a long value; a length and a digest follow it.
 const FILTER_MARK: &str = "…[+";
+/// A code span is no longer, in bytes.
+const CODE_BYTES: usize = 400;
 /// Maximum number of names of a list.
 const MAX_NAMED: usize = 3;
 /// Maximum length of these names, in characters.
@@ -68,14 +72,37 @@ pub fn sentences_within(text: &str, max_chars: usize) -> String {
     let Some(whole) = line.strip_suffix('…').filter(|_| is_cut) else {
         return line;
     };
+    let code: Vec<Range<usize>> = code_spans(whole).collect();
+    let mut code = code.into_iter().peekable();
     let end = whole.char_indices().zip(whole.chars().skip(1).chain([' '])).filter_map(|((at, c), next)| {
         let ends = matches!(c, '。' | '！' | '？') || (matches!(c, '.' | '!' | '?') && next == ' ');
-        ends.then_some(at + c.len_utf8())
+        while ends && code.next_if(|span| span.end <= at).is_some() {}
+        (ends && code.peek().is_none_or(|span| at < span.start)).then_some(at + c.len_utf8())
     });
     match end.last() {
         Some(end) if end >= whole.len() / 2 => format!("{} …", &whole[..end]),
         _ => line,
     }
+}
+
+/// Returns the spans between backticks, these included. One without a partner in the next few hundred bytes is ordinary text,
+/// unless the text is cut there.
+pub(super) fn code_spans(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let begin = from + text[from..].find('`')?;
+            let rest = &text.as_bytes()[begin + 1..];
+            let partner = memchr::memchr(b'`', &rest[..rest.len().min(CODE_BYTES)]);
+            from = partner.map_or(begin, |partner| begin + 1 + partner) + 1;
+            if partner.is_some() {
+                return Some(begin..from);
+            } else if rest.len() < CODE_BYTES {
+                from = text.len();
+                return Some(begin..from);
+            }
+        }
+    })
 }
 
 /// Returns true if a text contains a title, whatever is set in capitals or as code.
@@ -176,6 +203,8 @@ mod tests {
         assert_eq!(sentences_within("Short.", 20), "Short.");
         assert_eq!(sentences_within("First one here. And the names of…", 40), "First one here. And the names of…");
         assert_eq!(sentences_within("It ends right here. And more.", 20), "It ends right here. …");
+        assert_eq!(sentences_within("It ends. Then `a ? b : c` turns it", 24), "It ends. Then `a ? b…");
+        assert_eq!(sentences_within("The end is `a` here. And more.", 22), "The end is `a` here. …");
         assert_eq!(sentences_within("最初の文。二番目の文はもっと長い", 9), "最初の文。 …");
     }
 

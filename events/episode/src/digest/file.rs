@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{GitAct, Paths, Touch, git_steps, touched};
+use super::excerpt::without_filter_mark;
 use super::timeline::{Deed, Timeline};
 use super::{FileModified, FileRead, MAX_ENTRIES};
 use baton_conversation::item::Outcome;
@@ -16,9 +17,6 @@ const DOCUMENTS: [&str; 10] =
 
 /// Maximum number of names that a session puts back by git.
 const MAX_PUT_BACK: usize = 200;
-/// An edit and a later one that takes back as many lines as it added are taken for a change and its end from this
-/// difference in lines.
-const MIN_LINES_TAKEN_BACK: u32 = 5;
 
 /// Programs that run what the command line says.
 const INTERPRETERS: [&str; 9] = ["awk", "bun", "deno", "node", "perl", "python", "python3", "ruby", "sed"];
@@ -52,10 +50,32 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut uncounted: BTreeSet<usize> = BTreeSet::new();
-    let mut edits: BTreeMap<usize, Vec<(u32, u32)>> = BTreeMap::new();
     let mut restored: BTreeSet<usize> = BTreeSet::new();
     let (mut committed, mut left) = (0, MAX_PUT_BACK);
+    let (mut seen, mut unseen, mut staged) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for deed in &timeline.deeds {
+        // What a line that is not kept whole may have written is known once it is committed.
+        if has_run(deed) {
+            let read = deed.touched.iter().filter_map(|touch| match touch {
+                Touch::Read(path) => Some(path.as_str()),
+                Touch::Written(_) | Touch::Removed(_) => None,
+            });
+            seen.extend(deed.reading().into_iter().chain(read).map(|path| timeline.relative_path(path)));
+            let is_cut = |line: &str| without_filter_mark(line) != line && git_steps(line).is_empty();
+            if deed.command().is_some_and(is_cut) {
+                unseen.append(&mut seen);
+            }
+        }
+        staged.append(&mut staged_by_name(deed));
+        if !staged.is_empty() && deed.commits() && deed.succeeded() {
+            let named = std::mem::take(&mut staged);
+            for path in unseen.iter().filter(|path| named.iter().any(|name| timeline.relative_path(name) == **path)) {
+                known.entry((*path).to_owned()).or_insert_with(|| {
+                    files.push(FileModified { path: (*path).to_owned(), line: deed.line, ..FileModified::default() });
+                    files.len() - 1
+                });
+            }
+        }
         for (path, added, removed) in written(deed) {
             let index = *known.entry(timeline.relative_path(path).to_owned()).or_insert(files.len());
             if index == files.len() {
@@ -65,7 +85,6 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
             file.added = file.added.saturating_add(added);
             file.removed = file.removed.saturating_add(removed);
             file.deleted = deed.input("change") == Some("delete");
-            edits.entry(index).or_default().push((added, removed));
             uncounted.extend((deed.edit().map(|edit| edit.0) != Some(path)).then_some(index));
         }
         for path in restored_by(timeline, deed).into_iter().take(left) {
@@ -96,25 +115,13 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     for &index in &uncounted {
         (files[index].added, files[index].removed) = (0, 0);
     }
-    restored
-        .extend(edits.iter().filter(|(at, edits)| !uncounted.contains(at) && are_taken_back(edits)).map(|(at, _)| *at));
     let mut places = 0..;
-    files.retain(|_| places.next().is_none_or(|at| !restored.contains(&at)));
+    files.retain(|file| {
+        let is_restored = places.next().is_some_and(|at| restored.contains(&at));
+        !is_restored && !timeline.undone.files.contains(timeline.relative_path(&file.path))
+    });
     super::keep(&mut files, MAX_ENTRIES, |_| true);
     files
-}
-
-/// Returns true if every edit, as lines added and removed, was taken back by another one.
-fn are_taken_back(edits: &[(u32, u32)]) -> bool {
-    let mut left: Vec<(u32, u32)> = Vec::new();
-    for &(added, removed) in edits {
-        match left.iter().rposition(|edit| *edit == (removed, added) && added != removed) {
-            Some(at) => drop(left.remove(at)),
-            None => left.push((added, removed)),
-        }
-    }
-    let is_telling = |(added, removed): &(u32, u32)| added.abs_diff(*removed) >= MIN_LINES_TAKEN_BACK;
-    left.is_empty() && edits.iter().any(is_telling)
 }
 
 /// Returns the files and directories whose changes a command line takes back, relative to the session's directory.
@@ -132,11 +139,27 @@ fn restored_by(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Vec<String> {
 }
 
 /// Returns a command line with a program in it, which may write to any file that it names.
-fn script<'a>(deed: &Deed<'a>) -> Option<&'a str> {
+pub(super) fn script<'a>(deed: &Deed<'a>) -> Option<&'a str> {
     let line = deed.command().filter(|_| has_run(deed))?;
     let is_script = [" -c ", " -e ", " -i", "<<"].iter().any(|mark| line.contains(mark));
     let runs = line.split(|c: char| c.is_whitespace() || matches!(c, '/' | ';' | '|' | '&' | '('));
     (is_script && runs.into_iter().any(|word| INTERPRETERS.contains(&word))).then_some(line)
+}
+
+/// Returns the files that a command line names for the next commit.
+fn staged_by_name(deed: &Deed<'_>) -> Vec<String> {
+    let line = deed.git_line().filter(|line| line.contains("git add ")).unwrap_or_default();
+    let named = git_steps(line).into_iter().filter_map(|step| match step.act {
+        GitAct::Stage(Paths::Named(named)) => Some(named),
+        _ => None,
+    });
+    named.flatten().collect()
+}
+
+/// Returns true if a command line that names `name` means the file at `path`.
+pub(super) fn is_at(path: &str, name: &str) -> bool {
+    let name = name.trim_start_matches("./");
+    path == name || path.ends_with(&format!("/{name}")) || name.ends_with(&format!("/{path}"))
 }
 
 /// Returns the files that a call changed, with lines added and removed if known.

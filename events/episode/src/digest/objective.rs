@@ -8,7 +8,7 @@ use super::plan;
 use super::request::{Clause, before_log, clauses, has_substance, own_sentences, questions, wants, without_politeness};
 use super::sentence::{plain, sentences};
 use super::task::{Task, main_task};
-use super::timeline::Timeline;
+use super::timeline::{Timeline, Undone};
 use super::title::without_plan_label;
 use super::{OBJECTIVE_CHARS, is_for_the_harness, without_pictures};
 use crate::lexicon::{Sign, Signs};
@@ -62,14 +62,14 @@ fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
     others.truncate(MAX_OTHER_TASKS);
     others.sort_by_key(|(other, _)| *other);
     let others = others.into_iter().filter_map(|(other, task)| {
-        let told = purpose(&typed(task), OTHER_TASK_CHARS);
+        let told = purpose(&typed(task), &timeline.undone, OTHER_TASK_CHARS);
         let told = closed(without_politeness(told.trim_end_matches([' ', '…'])).to_owned());
         let place = if other < at { "Before" } else { "Then" };
         told.contains(char::is_alphanumeric).then(|| format!("{place}: {told}"))
     });
     let others: Vec<String> = others.collect();
     if others.is_empty() {
-        let told = purpose(&typed(main), OBJECTIVE_CHARS);
+        let told = purpose(&typed(main), &timeline.undone, OBJECTIVE_CHARS);
         return match ran_before(timeline, main).filter(|_| told.split_whitespace().count() <= POINTING_WORDS) {
             Some(ran) if clauses(&told).iter().any(Clause::asks_for_pointed) => {
                 one_line(&format!("{}: `{ran}`", told.trim_end_matches(['.', ':', ' '])), OBJECTIVE_CHARS)
@@ -77,7 +77,7 @@ fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
             _ => told,
         };
     }
-    let told = purpose(&typed(main), MAIN_TASK_CHARS);
+    let told = purpose(&typed(main), &timeline.undone, MAIN_TASK_CHARS);
     let told = closed(told.trim_end_matches([' ', '…']).to_owned());
     sentences_within(&format!("{told} {}", others.join(" ")), OBJECTIVE_CHARS)
 }
@@ -124,16 +124,24 @@ pub(super) fn requested(text: &str, chars: usize) -> String {
 }
 
 /// Returns the first prompt that asks for something, with the next one if it is short; of a pasted plan, its heading and
-/// what its first section says is wanted. Line breaks are removed, and what a program printed.
-fn purpose(prompts: &[&str], chars: usize) -> String {
+/// what its first section says is wanted, without sentences about what was taken back. Line breaks are removed, and what a program printed.
+fn purpose(prompts: &[&str], undone: &Undone, chars: usize) -> String {
     let mut telling = prompts.iter().copied().filter(|text| !text.is_empty() && !is_for_the_harness(text));
-    let Some(first) = telling.next() else {
+    let Some(mut first) = telling.next() else {
         return prompts.first().map(|text| sentences_within(text, chars)).unwrap_or_default();
     };
+    // Who repeats a prompt with more words means these.
+    if let Some(again) = telling.clone().next().filter(|next| next.len() > first.len() && next.starts_with(first)) {
+        (first, _) = (again, telling.next());
+    }
     if let Some(plan) = plan::pasted(first) {
         let heading = plain(plan.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']));
-        let reason = outcome::purpose(plan, chars);
-        return shortened(&format!("{}. {reason}", without_plan_label(&heading)), chars);
+        let whole = format!("{}. {}", without_plan_label(&heading), outcome::purpose(plan, chars));
+        // The way that was given up later is not what it is for.
+        let stands = |text: &&str| undone.place_of_named(text, 0).is_none();
+        let told: Vec<&str> = sentences(&whole).iter().map(|sentence| sentence.text).filter(stands).collect();
+        let is_told = told.is_empty() || stands(&whole.as_str());
+        return shortened(&if is_told { whole } else { told.join(" ") }, chars);
     }
     let short = |text: &str| text.chars().take(TELLING_PROMPT_CHARS).count() < TELLING_PROMPT_CHARS && text.is_ascii();
     if let Some(next) = telling.next().filter(|_| short(first)) {

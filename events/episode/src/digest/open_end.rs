@@ -70,6 +70,8 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], tree: &mu
         if todo.begun { ends.unresolved.push(pointed) } else { ends.next_steps.push(pointed) }
     }
     ends.unresolved.append(&mut tree.open);
+    // A commit that was asked for will lack them.
+    ends.unresolved.extend(tree.unlisted.take().filter(|_| is_left_uncommitted(timeline)));
     ends.next_steps.extend(put_off(timeline));
     ends.next_steps.extend(announced(timeline));
     add_stated(timeline, &mut ends, tree.also_modified.is_some());
@@ -134,6 +136,13 @@ fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
         Some(Pointed { text: one_line(&format!("{what} {how}"), LINE_CHARS), line: deed.line, at: deed.at })
     });
     told.collect()
+}
+
+/// Returns true if the last prompt orders a commit and the agent did not say what came of it: a hook may have made one.
+fn is_left_uncommitted(timeline: &Timeline<'_>) -> bool {
+    let last = timeline.rounds.last().filter(|round| exchange::conclusion(timeline, round).is_none());
+    let orders = |text: &str| text.to_lowercase().contains("commit") && Signs::read(text).begins(Sign::Order);
+    last.and_then(|round| round.prompt).is_some_and(|said| orders(said.text))
 }
 
 /// Returns the calls of the last round that nobody allowed, as one entry, unless the tool was used with success later,

@@ -141,7 +141,10 @@ pub(super) fn concludes_choice(sentence: &str) -> usize {
 /// Returns true if a sentence of a plan says what is taken instead of something else.
 pub(super) fn plans_choice(sentence: &str) -> bool {
     Told::read(sentence).is_some_and(|told| {
-        told.signs.has_any(&[Sign::Contrast, Sign::Choose, Sign::Reason])
+        let chooses = told.signs.has_any(&[Sign::Contrast, Sign::Choose]);
+        // `Since it is empty, the load stops` only explains.
+        let is_reasoned = told.signs.has(Sign::Reason) && !told.signs.begins(Sign::Reason);
+        (chooses || is_reasoned)
             && !is_connected(&told.own)
             && !told.signs.has_any(&[Sign::Trouble, Sign::Hedge, Sign::Cause])
             && !is_measurement(&told.own)
@@ -306,6 +309,16 @@ mod tests {
         );
         check(limits, true, &["Read only what is new", "No index file beside it"]);
         check(limits, false, &["It reads only one, since the other is empty", "Fails only on Mondays"]);
+    }
+
+    #[test]
+    fn a_plan_chooses_by_a_contrast_or_a_reason_behind_it() {
+        check(
+            plans_choice,
+            true,
+            &["Keep it in one file because readers map it", "A ring instead of a list for speed"],
+        );
+        check(plans_choice, false, &["Since all hooks have a latch, the winch only stops when `load` changes"]);
     }
 
     #[test]

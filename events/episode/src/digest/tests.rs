@@ -17,6 +17,7 @@ mod sources;
 mod state;
 mod titles;
 mod trees;
+mod undone;
 
 /// A session written by hand: each step is one item on the next line, one second later.
 #[derive(Default)]

@@ -81,6 +81,15 @@ pub(super) struct BranchRecord<'a> {
     pub(super) place: usize,
 }
 
+/// What was taken back.
+#[derive(Default)]
+pub(super) struct Undone {
+    /// Files that are as they were before, relative to the session's directory.
+    pub(super) files: BTreeSet<String>,
+    /// Those that were put back after a person had spoken, by the name that a text has for them; with the place of that.
+    pub(super) names: BTreeMap<String, usize>,
+}
+
 /// A session as the digest reads it.
 #[derive(Default)]
 pub(super) struct Timeline<'a> {
@@ -98,6 +107,8 @@ pub(super) struct Timeline<'a> {
     pub(super) cwd: Option<&'a str>,
     /// The branches that the agent records, from each place on.
     pub(super) branches: Vec<BranchRecord<'a>>,
+    /// What the session took back, read once the outcomes are known.
+    pub(super) undone: Undone,
     /// True if the person stopped the agent and typed nothing afterwards.
     pub(super) ends_interrupted: bool,
 }

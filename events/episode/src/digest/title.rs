@@ -135,7 +135,10 @@ fn of_changes(
         let (text, is_given) = match purpose {
             Purpose::Plan(at) => {
                 let plan = plans.get(*at)?;
-                let title = plan_title(plan, weight)?;
+                // What a person's word took back is not told by the plan of it.
+                let stands =
+                    |title: &String| made.is_empty() || timeline.undone.place_of_named(title, plan.place).is_none();
+                let title = plan_title(plan, weight).filter(stands)?;
                 let later = made.iter().filter(|made| timeline.deeds[made.deed].began > plan.place);
                 (later.map(|made| made.title.as_str()).find_map(|made| extended(&title, made)).unwrap_or(title), true)
             }

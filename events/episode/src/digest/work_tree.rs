@@ -46,6 +46,8 @@ pub(super) struct TreeState {
     pub(super) landed: Option<String>,
     /// Files that the session neither edited nor committed, if it commits.
     pub(super) also_modified: Option<Pointed>,
+    /// Edited files that git does not list as changed, in a session that made no commit.
+    pub(super) unlisted: Option<Pointed>,
     /// What is open in the work tree.
     pub(super) open: Vec<Pointed>,
     /// Those of them that the other fields tell.
@@ -409,6 +411,11 @@ impl<'t, 'a> Fold<'t, 'a> {
             let paths: Vec<&str> = files.iter().map(|(.., path)| *path).collect();
             Some(Pointed { text: format!("{what}: {}", named(&paths, others)), line, at })
         };
+        let made_none = self.trees.values().all(|tree| tree.committed.is_none());
+        let undone = &self.timeline.undone.files;
+        let unlisted = self.changes.unlisted().map(|(path, &(line, at))| (line, at, self.timeline.relative_path(path)));
+        let mut unlisted: Vec<_> = unlisted.filter(|(.., path)| made_none && !undone.contains(*path)).collect();
+        let unlisted = entry("Edited, and not among the changes that git lists", &mut unlisted, 0);
         let mut told: Vec<Pointed> = entry("Edited and not committed", &mut edited, 0).into_iter().collect();
         let unpushed = self.trees.get(&self.current).map_or(0, Tree::unpushed_count);
         let also_modified = entry("Also modified and not committed", &mut listed, self.changes.hidden());
@@ -425,7 +432,19 @@ impl<'t, 'a> Fold<'t, 'a> {
         let (gone, is_last_gone) = (self.gone, self.is_last_gone);
         let pushed = self.pushed && !is_last_gone;
         let landed = self.landed;
-        TreeState { branch, uncommitted, pushed, gone, is_last_gone, unpushed, landed, also_modified, open, told }
+        TreeState {
+            branch,
+            uncommitted,
+            pushed,
+            gone,
+            is_last_gone,
+            unpushed,
+            landed,
+            also_modified,
+            unlisted,
+            open,
+            told,
+        }
     }
 }
 

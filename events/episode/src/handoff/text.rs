@@ -13,6 +13,9 @@ const MORE_BYTES: usize = 24;
 /// A section's first entry is cut instead of omitted while this many bytes are left.
 const WORTH_BYTES: usize = 80;
 
+/// A longer state is shortened before entries of lists are left out, in characters.
+const SHORT_STATE_CHARS: usize = 320;
+
 /// Layout of a section.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
@@ -73,12 +76,13 @@ impl Section {
 /// Returns the whole text with its marks; empty if the limit is too small for any entry.
 pub(super) fn text(facts: &Facts, about: &About<'_>, changed: &[String]) -> String {
     let mut out = opening(about);
-    let mut left = about.max_bytes.saturating_sub(out.len() + RECALL_CLOSE.len());
-    let mut sections = sections(facts, about, changed);
-    let mut open: Vec<usize> = (0..sections.len()).collect();
-    // Each round selects one more entry of every section.
-    while !open.is_empty() {
-        open.retain(|&at| select_one(&mut sections[at], &mut left));
+    let left = about.max_bytes.saturating_sub(out.len() + RECALL_CLOSE.len());
+    let mut sections = selected(sections(facts, about, changed), left);
+    // What is open or failed serves the reader more than the end of a long account.
+    let leaves_out = |section: &Section| section.form == Form::List && section.next().is_some();
+    if facts.state.chars().count() > SHORT_STATE_CHARS && sections.iter().any(leaves_out) {
+        let state = sentences_within(&facts.state, SHORT_STATE_CHARS);
+        sections = selected(self::sections(&Facts { state, ..facts.clone() }, about, changed), left);
     }
     if sections.iter().all(|section| section.selected == 0) {
         return String::new();
@@ -86,6 +90,15 @@ pub(super) fn text(facts: &Facts, about: &About<'_>, changed: &[String]) -> Stri
     sections.iter().for_each(|section| section.write(&mut out));
     out.push_str(RECALL_CLOSE);
     out
+}
+
+/// Selects as many entries as fit into so many bytes, one of every section in each round.
+fn selected(mut sections: Vec<Section>, mut left: usize) -> Vec<Section> {
+    let mut open: Vec<usize> = (0..sections.len()).collect();
+    while !open.is_empty() {
+        open.retain(|&at| select_one(&mut sections[at], &mut left));
+    }
+    sections
 }
 
 /// Selects one more entry of a section; returns false if there is none, or it does not fit.

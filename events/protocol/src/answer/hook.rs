@@ -108,7 +108,8 @@ pub struct Handoff {
     /// The strongest test, build or lint that passed after the last change; if none did, the last one that passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
-    /// Files that were edited and not committed, in a session that commits or looks after it. Absent if there is none.
+    /// Files that were edited and not committed, in a session that commits or looks after it; in a repository without a
+    /// commit all that it changed. Absent if there is none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncommitted: Vec<String>,
     /// Its decisions.

@@ -380,6 +380,7 @@ pub(super) fn body() -> impl Strategy<Value = Body> {
         added,
         removed,
         new_text,
+        ..Edit::default()
     });
     let aside = (option::of(text()), option::of(text()), option::of(text()));
     let call = (short(), text(), btree_map(text(), json(), 0..4), option::of(edit), aside).prop_map(

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use crate::filter::edit::added_by_patch;
+use crate::filter::edit::lines_of_patch;
 use crate::filter::open_calls::PART;
 use crate::filter::result::{Output, ResultFacts};
 use crate::hash::Mark;
@@ -136,8 +136,8 @@ fn emit_change(id: Option<&str>, change: &Change<'_>, stamp: &Stamp<'_>, writer:
         parameters["patch"] = json!(change.text);
     }
     let path = redact_owned(change.to.unwrap_or(change.path).to_owned());
-    let new_text = if writer.wants_text { added_by_patch(&change.text) } else { String::new() };
-    let edit = Edit { path, added: change.added, removed: change.removed, new_text, ..Edit::default() };
+    let (old_text, new_text) = if writer.wants_text { lines_of_patch(&change.text) } else { Default::default() };
+    let edit = Edit { path, added: change.added, removed: change.removed, new_text, old_text, ..Edit::default() };
     let id = id.map(|id| Text::new(id.as_bytes()));
     writer.emit_call(Act::Edit, stamp, id, PATCH, Value::Object(parameters.to_string().as_bytes().into()), Some(edit));
 }

@@ -1,9 +1,10 @@
 //! The outline of a message: headings, sentences, items of lists and rows of tables, without what says nothing.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use super::super::clause::clause_within;
-use super::super::excerpt::{bare, closed};
+use super::super::excerpt::{bare, closed, code_spans};
 use super::super::label::is_loose;
 use super::super::leftovers::leftovers;
 use super::super::sentence::{Sentence, is_decoration, lines, list_marker, plain, sentences, words_of_prose};
@@ -295,7 +296,12 @@ pub(super) fn statement(lead: &str) -> Option<String> {
     let said = bare(lead.rsplit_once("; ").map_or(lead, |(said, _)| said));
     let mut said = without_loose_end(&said);
     let changes = |text: &str| Signs::read(text).has(Sign::Change);
-    while let Some(at) = LABEL_ENDS.iter().filter_map(|mark| said.rfind(mark)).max() {
+    let code: Vec<Range<usize>> = code_spans(said).collect();
+    let is_end = |at: &usize| !code.iter().any(|span| span.contains(at));
+    let last_end = |said: &str| {
+        LABEL_ENDS.iter().filter_map(|mark| said.rmatch_indices(mark).map(|(at, _)| at).find(is_end)).max()
+    };
+    while let Some(at) = last_end(said) {
         if changes(&said[at..]) {
             break;
         }

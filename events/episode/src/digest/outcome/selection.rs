@@ -36,9 +36,14 @@ pub(super) fn select(mut parts: Vec<Part>, request: &str) -> String {
     let sums_up = |part: &Part| changes(part) && !named.contains(&part.section);
     let is_work = request.is_empty();
     if is_work && length(&parts) > MAX_CHARS {
-        let areas = if parts.iter().any(sums_up) { None } else { changed_areas(&parts) };
-        if let Some(areas) = areas {
-            return areas;
+        // A sum that names nothing is no more than the title.
+        let (sum, names) = match parts.iter().find(|part| sums_up(part)) {
+            Some(sum) if !sum.whole.contains('`') => (closed(sum.whole.clone()) + " ", true),
+            sum => (String::new(), sum.is_none()),
+        };
+        let areas = || changed_areas(&parts).filter(|_| sum.is_empty()).or_else(|| told_changes(&parts));
+        if let Some(areas) = Some(()).filter(|()| names).and_then(|()| areas()) {
+            return sum + &areas;
         } else if parts.iter().any(changes) {
             without_lists(&mut parts);
         } else {
@@ -82,6 +87,15 @@ fn changed_areas(parts: &[Part]) -> Option<String> {
     let told = told.collect::<Vec<_>>().join("; ");
     let is_of_changes = headings.iter().filter(changes).count() * 2 >= headings.len() && names >= MIN_AREAS;
     (is_of_changes && told.chars().count() + 9 <= MAX_CHARS).then(|| format!("Changed: {told}"))
+}
+
+/// Returns the headings that tell changes themselves, if there are several and all fit.
+fn told_changes(parts: &[Part]) -> Option<String> {
+    let tells = |part: &&Part| part.kind == Kind::Heading && Signs::read(&part.whole).has(Sign::Change);
+    let told: Vec<&str> =
+        parts.iter().filter(tells).map(|part| part.whole.trim_end_matches([':', '：', '.'])).collect();
+    let text = told.join("; ");
+    (told.len() >= MIN_AREAS && text.chars().count() <= MAX_CHARS / 2).then(|| format!("Changed: {text}"))
 }
 
 /// Shortens the heads of the items as far as needed for all to fit: paths become names, and long ones end with a clause, with
@@ -130,6 +144,7 @@ fn change_within(text: &str, chars: usize) -> Option<String> {
 /// Returns the name of a file for its path between backticks.
 fn code_name(word: &str) -> Cow<'_, str> {
     let code = word.find('`').zip(word.rfind('`')).filter(|(begin, end)| begin < end);
+    let code = code.filter(|(begin, _)| !word[begin + 1..].starts_with('@'));
     code.map_or(Cow::Borrowed(word), |(begin, end)| {
         Cow::Owned(format!("{}{}{}", &word[..=begin], file_name(&word[begin + 1..end]), &word[end..]))
     })
@@ -149,16 +164,30 @@ fn without_lists_of_labels(parts: &mut Vec<Part>) {
     });
 }
 
-/// Drops the items; a lead stays as a sentence if it says something.
+/// Drops the items; a lead stays as a sentence if it says something, and a heading with a number in any case: a row of numbers
+/// has no gaps.
 fn without_lists(parts: &mut Vec<Part>) {
+    let lists: BTreeSet<usize> = parts.iter().filter(|part| part.kind == Kind::Item).map(|part| part.section).collect();
     parts.retain_mut(|part| match part.kind {
         Kind::Item => false,
-        Kind::Lead | Kind::Label if is_lead(&part.whole) => statement(&part.whole).is_some_and(|said| {
-            (part.kind, part.head, part.whole) = (Kind::Sentence, said.clone(), said);
-            true
-        }),
+        Kind::Heading if !(is_numbered(&part.whole) && lists.contains(&part.section)) => true,
+        Kind::Heading | Kind::Lead | Kind::Label if part.kind == Kind::Heading || is_lead(&part.whole) => {
+            let named = || Some(closed(part.whole.trim_end_matches([':', '：']).to_owned()));
+            let numbered = || named().filter(|_| part.kind != Kind::Lead && is_numbered(&part.whole));
+            let said = statement(&part.whole).filter(|_| part.kind != Kind::Heading).or_else(numbered);
+            said.is_some_and(|said| {
+                (part.kind, part.head, part.whole) = (Kind::Sentence, said.clone(), said);
+                true
+            })
+        }
         _ => true,
     });
+}
+
+/// Returns true for a label that begins with a word and its number: `Step 2`.
+fn is_numbered(label: &str) -> bool {
+    let second = label.split_whitespace().nth(1).unwrap_or_default().trim_end_matches([':', '.', ')']);
+    !second.is_empty() && second.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// How soon a part is told.

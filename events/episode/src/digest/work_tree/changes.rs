@@ -21,6 +21,8 @@ pub(super) struct Changes {
     stashed: Vec<(String, BTreeMap<String, Changed>)>,
     /// By tree, the number of changed files that the last status left out and that are not known otherwise.
     hidden: BTreeMap<String, usize>,
+    /// Edited files that no commit of the session took and that the last complete status does not list, with its place.
+    unlisted: BTreeMap<String, (u64, Option<Timestamp>)>,
 }
 
 /// A file that differs from the last commit.
@@ -58,6 +60,11 @@ impl Changes {
         self.files.iter()
     }
 
+    /// Returns the edited files that a complete status did not list, with the line and time of it.
+    pub(super) fn unlisted(&self) -> impl Iterator<Item = (&String, &(u64, Option<Timestamp>))> {
+        self.unlisted.iter()
+    }
+
     /// Returns the number of changed files whose names are not known.
     pub(super) fn hidden(&self) -> usize {
         self.hidden.values().sum()
@@ -89,6 +96,7 @@ impl Changes {
 
     pub(super) fn edit(&mut self, path: String, root: &str, edited: (usize, u64, Option<Timestamp>)) {
         self.staged.remove(&path);
+        self.unlisted.remove(&path);
         if let Some(changed) = self.change(&path, root) {
             changed.edited = Some(edited);
         }
@@ -213,8 +221,10 @@ impl Changes {
                 .map(|(path, _)| path.clone())
                 .collect();
             for path in gone {
-                self.files.remove(&path);
                 self.staged.remove(&path);
+                if self.files.remove(&path).is_some_and(|changed| changed.edited.is_some()) {
+                    self.unlisted.insert(path, listed);
+                }
             }
         }
         for path in staged.iter().chain(&unstaged) {

@@ -1,0 +1,101 @@
+//! Decisions about what is there no more: the session wrote the code that one names, and after a person's word removed all
+//! of it, or put back the file that it names.
+//!
+//! Texts of edits are cut, so what is not seen is taken to stand.
+
+use std::collections::BTreeMap;
+
+use super::agent_choice::Found;
+use super::file;
+use super::settled::replacement;
+use super::timeline::Timeline;
+use super::undone::edit;
+use baton_conversation::item::Edit;
+
+/// A shorter code span names nothing alone, in bytes.
+const MIN_SPAN_BYTES: usize = 4;
+
+/// Returns the indices of the agent's decisions that a person's later word undid, each with the place where that was done;
+/// `None` if only a part of what it names is gone.
+pub(super) fn fallen(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Option<usize>> {
+    let own = || found.iter().enumerate().filter(|(_, found)| !found.by_person);
+    let undone = &timeline.undone;
+    let mut fallen: BTreeMap<usize, Option<usize>> = own()
+        .filter_map(|(at, found)| Some((at, Some(undone.place_of_named(&found.said.text, found.place)?))))
+        .collect();
+    if !own().any(|(_, found)| found.said.text.contains('`')) {
+        return fallen;
+    }
+    let written = Written::read(timeline);
+    for (at, found) in own() {
+        // What is replaced is gone because of the decision.
+        let replaced = replacement(&found.said.text).map(|(old, _)| old).unwrap_or_default();
+        let spans = found.said.text.split('`').skip(1).step_by(2);
+        let telling = spans.filter(|span| span.len() >= MIN_SPAN_BYTES && !replaced.contains(span));
+        let places: Vec<Option<usize>> = telling.map(|span| written.removed_after(span, found.place)).collect();
+        if let Some(place) = places.iter().flatten().min() {
+            fallen.entry(at).or_insert_with(|| places.iter().all(Option::is_some).then_some(*place));
+        }
+    }
+    fallen
+}
+
+/// What the edits of a session write and remove, by word.
+struct Written<'t> {
+    /// Edits by place.
+    edits: Vec<(usize, &'t Edit)>,
+    /// Indices of the edits whose texts have a word.
+    by_word: BTreeMap<&'t str, Vec<usize>>,
+    /// Command lines that write files, by place.
+    lines: Vec<(usize, &'t str)>,
+    /// Places of the prompts.
+    prompts: Vec<usize>,
+}
+
+impl<'t> Written<'t> {
+    fn read(timeline: &Timeline<'t>) -> Self {
+        let prompts = timeline.rounds.iter().filter_map(|round| round.prompt).map(|said| said.place).collect();
+        let mut written = Self { edits: Vec::new(), by_word: BTreeMap::new(), lines: Vec::new(), prompts };
+        for deed in timeline.deeds.iter().filter(|deed| deed.succeeded()) {
+            if let Some(edit) = edit(deed) {
+                let at = written.edits.len();
+                written.edits.push((deed.began, edit));
+                for word in words(&edit.old_text).chain(words(&edit.new_text)) {
+                    let edits = written.by_word.entry(word).or_default();
+                    if edits.last() != Some(&at) {
+                        edits.push(at);
+                    }
+                }
+            } else if let Some(line) = deed.command().filter(|_| file::changes(deed) || file::script(deed).is_some()) {
+                written.lines.push((deed.began, line));
+            }
+        }
+        written
+    }
+
+    /// Returns the place of the edit that removed for good, once a person had spoken, what was written about a place.
+    fn removed_after(&self, span: &str, place: usize) -> Option<usize> {
+        let word = words(span).max_by_key(|word| word.len())?;
+        let mut stands: BTreeMap<&str, bool> = BTreeMap::new();
+        let (mut written, mut removed) = (None, None);
+        for (began, edit) in self.by_word.get(word)?.iter().map(|at| self.edits[*at]) {
+            if edit.new_text.contains(span) || edit.new_text.ends_with('…') {
+                stands.insert(&edit.path, true);
+                (written, removed) = (Some(began), None);
+            } else if edit.old_text.contains(span) {
+                stands.insert(&edit.path, false);
+                removed = Some(began);
+            }
+        }
+        let (written, removed) = (written?, removed?);
+        let is_written = self.lines.iter().any(|(began, line)| *began > written && line.contains(span));
+        let spoken = self.prompts.partition_point(|prompt| *prompt <= written.max(place));
+        let is_asked = self.prompts.get(spoken).is_some_and(|prompt| *prompt < removed);
+        (is_asked && !is_written && !stands.values().any(|stands| *stands)).then_some(removed)
+    }
+}
+
+/// Returns the words by which texts of edits are found.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}

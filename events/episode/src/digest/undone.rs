@@ -1,0 +1,118 @@
+//! Work that the session took back: edits that a later one reverses, and files that are as they were before.
+//!
+//! Texts of edits are cut, so what is not seen is taken to stand.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::command::{GitAct, Paths, git_steps};
+use super::file::{self, is_at};
+use super::timeline::{Deed, Round, Timeline, Undone};
+use crate::lexicon::{Sign, Signs};
+use baton_conversation::item::Edit;
+
+/// Number of earlier edits of a file with which one is compared.
+const MAX_COMPARED: usize = 200;
+
+impl Undone {
+    /// Returns what was taken back in a session.
+    pub(super) fn read(timeline: &Timeline<'_>) -> Self {
+        let mut standing: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut taken: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        let mut unsure: BTreeSet<&str> = BTreeSet::new();
+        let mut committed = 0;
+        let deeds = &timeline.deeds;
+        for (index, deed) in deeds.iter().enumerate().filter(|(_, deed)| deed.succeeded()) {
+            if let Some(edit) = edit(deed) {
+                let path = timeline.relative_path(&edit.path);
+                let before = standing.entry(path).or_default();
+                let last = before.len().saturating_sub(MAX_COMPARED)..before.len();
+                let is_reversed = |at: &usize| self::edit(&deeds[before[*at]]).is_some_and(|it| reverses(edit, it));
+                match last.rev().find(is_reversed) {
+                    Some(at) => {
+                        let first = before.remove(at);
+                        let known = taken.entry(path).or_insert((first, index));
+                        *known = (known.0.min(first), index);
+                    }
+                    None => before.push(index),
+                }
+                continue;
+            }
+            if deed.commits() {
+                committed = index;
+            }
+            let restored = restored(deed);
+            for (path, ..) in file::written(deed) {
+                let path = timeline.relative_path(path);
+                // What is restored is as the last commit has it.
+                let edits = standing.get_mut(path).filter(|_| restored.iter().any(|name| is_at(path, name)));
+                let since = edits.map(|edits| edits.split_off(edits.partition_point(|at| *at < committed)));
+                match since.and_then(|since| since.first().copied()) {
+                    Some(first) => _ = taken.insert(path, (first, index)),
+                    None => _ = unsure.insert(path),
+                }
+            }
+        }
+        let mut undone = Self::default();
+        for (path, (first, last)) in taken {
+            if standing.get(path).is_some_and(|edits| !edits.is_empty())
+                || unsure.contains(path)
+                || is_scripted(timeline, path)
+            {
+                continue;
+            }
+            undone.files.insert(path.to_owned());
+            let (began, ended) = (deeds[first].began, deeds[last].began);
+            let speaks = |round: &Round<'_>| round.prompt.is_some_and(|said| (began..ended).contains(&said.place));
+            if timeline.rounds.iter().any(speaks) {
+                undone.names.extend(names_of(path).map(|name| (name, ended)));
+            }
+        }
+        undone
+    }
+
+    /// Returns the place where a file that a text at `place` names was put back, after a person had spoken.
+    pub(super) fn place_of_named(&self, text: &str, place: usize) -> Option<usize> {
+        if self.names.is_empty() || Signs::read(text).has(Sign::Keep) {
+            return None;
+        }
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/');
+        let words = text.split(|c: char| !is_part(c)).filter_map(|word| word.trim_end_matches('.').rsplit('/').next());
+        words.filter_map(|word| self.names.get(word)).copied().find(|undone| place < *undone)
+    }
+}
+
+/// Returns the edit that a call makes.
+pub(super) fn edit<'a>(deed: &Deed<'a>) -> Option<&'a Edit> {
+    deed.call.and_then(|call| call.edit.as_ref()).filter(|edit| !edit.path.is_empty())
+}
+
+/// Returns true if an edit undoes another of the same file.
+fn reverses(edit: &Edit, before: &Edit) -> bool {
+    let says = !edit.old_text.is_empty() || !edit.new_text.is_empty();
+    let is_swapped = (edit.added, edit.removed) == (before.removed, before.added);
+    says && is_swapped && edit.old_text == before.new_text && edit.new_text == before.old_text
+}
+
+/// Returns the files that a command line restores.
+fn restored(deed: &Deed<'_>) -> Vec<String> {
+    let line = deed.git_line().filter(|line| line.contains("git ")).unwrap_or_default();
+    let named = git_steps(line).into_iter().filter_map(|step| match step.act {
+        GitAct::Restore(Paths::Named(named)) => Some(named),
+        _ => None,
+    });
+    named.flatten().collect()
+}
+
+/// Returns true if a program on a command line may have written the file.
+fn is_scripted(timeline: &Timeline<'_>, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    timeline.deeds.iter().filter_map(file::script).any(|line| line.contains(name))
+}
+
+/// Returns the names by which a text may call a file: its name, and that without the ending if it looks like a name alone.
+fn names_of(path: &str) -> impl Iterator<Item = String> {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let stem = name.split('.').next().unwrap_or(name);
+    let is_telling = stem.chars().skip(1).any(|c| c.is_uppercase() || matches!(c, '_' | '-'));
+    [name].into_iter().chain(Some(stem).filter(|_| is_telling)).map(str::to_owned)
+}
