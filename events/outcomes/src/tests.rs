@@ -57,7 +57,8 @@ impl Script {
         let id: Box<str> = format!("toolu_{}", self.0.len()).into();
         let input: BTreeMap<String, Value> = [(key.to_owned(), Value::from(value))].into();
         let new_text = "\n  let crane = 1;\n  }\n".to_owned();
-        let edit = (name == "Edit").then(|| Edit { path: value.to_owned(), added: 2, removed: 1, new_text });
+        let edit =
+            (name == "Edit").then(|| Edit { path: value.to_owned(), added: 2, removed: 1, compared: None, new_text });
         let call = Call {
             act: Act::of_tool(name),
             id: id.clone(),
