@@ -15,9 +15,6 @@ use baton_conversation::item::Outcome;
 const DOCUMENTS: [&str; 10] =
     ["agents", "changelog", "changes", "claude", "history", "license", "news", "readme", "releases", "todo"];
 
-/// Maximum number of names that a session puts back by git.
-const MAX_PUT_BACK: usize = 200;
-
 /// Programs that run what the command line says.
 const INTERPRETERS: [&str; 9] = ["awk", "bun", "deno", "node", "perl", "python", "python3", "ruby", "sed"];
 
@@ -50,8 +47,6 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut uncounted: BTreeSet<usize> = BTreeSet::new();
-    let mut restored: BTreeSet<usize> = BTreeSet::new();
-    let (mut committed, mut left) = (0, MAX_PUT_BACK);
     let (mut seen, mut unseen, mut staged) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for deed in &timeline.deeds {
         // What a line that is not kept whole may have written is known once it is committed.
@@ -87,18 +82,6 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
             file.deleted = deed.input("change") == Some("delete");
             uncounted.extend((deed.edit().map(|edit| edit.0) != Some(path)).then_some(index));
         }
-        for path in restored_by(timeline, deed).into_iter().take(left) {
-            left -= 1;
-            let is_it = |(name, index): &(&String, &usize)| {
-                let below = || name.strip_prefix(&*path).is_some_and(|rest| rest.starts_with('/'));
-                files[**index].line > committed && (path == "." || **name == path || below())
-            };
-            restored.extend(known.iter().filter(is_it).map(|(_, index)| *index));
-            known.retain(|_, index| !restored.contains(index));
-        }
-        if deed.succeeded() && deed.commits() {
-            committed = deed.line;
-        }
         for touch in deed.touched.iter().filter(|_| has_run(deed)) {
             if let Touch::Removed(path) = touch
                 && let Some(index) = known.get(timeline.relative_path(path))
@@ -112,30 +95,12 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
             uncounted.extend(files.iter().enumerate().filter(|(_, file)| named(file)).map(|(index, _)| index));
         }
     }
-    for &index in &uncounted {
+    for index in uncounted {
         (files[index].added, files[index].removed) = (0, 0);
     }
-    let mut places = 0..;
-    files.retain(|file| {
-        let is_restored = places.next().is_some_and(|at| restored.contains(&at));
-        !is_restored && !timeline.undone.files.contains(timeline.relative_path(&file.path))
-    });
+    files.retain(|file| !timeline.undone.files.contains(timeline.relative_path(&file.path)));
     super::keep(&mut files, MAX_ENTRIES, |_| true);
     files
-}
-
-/// Returns the files and directories whose changes a command line takes back, relative to the session's directory.
-fn restored_by(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Vec<String> {
-    let line = deed.git_line().filter(|_| deed.succeeded() && deed.cwd == timeline.cwd).unwrap_or_default();
-    // Another commit's state of a file is a change.
-    let is_other = line.contains("--source") || line.contains(" -- ") && !line.contains("checkout -- ");
-    let steps = if line.contains("git") && !is_other { git_steps(line) } else { Vec::new() };
-    let here = steps.into_iter().filter(|step| step.is_proven && step.directory.as_deref() == Some(""));
-    let named = here.filter_map(|step| match step.act {
-        GitAct::Restore(Paths::Named(paths)) => Some(paths),
-        _ => None,
-    });
-    named.flatten().map(|path| timeline.relative_path(path.trim_end_matches('/')).to_owned()).collect()
 }
 
 /// Returns a command line with a program in it, which may write to any file that it names.

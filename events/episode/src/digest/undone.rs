@@ -12,6 +12,8 @@ use baton_conversation::item::Edit;
 
 /// Number of earlier edits of a file with which one is compared.
 const MAX_COMPARED: usize = 200;
+/// Maximum number of names that a command line restores.
+const MAX_RESTORED: usize = 200;
 
 impl Undone {
     /// Returns what was taken back in a session.
@@ -40,11 +42,16 @@ impl Undone {
             if deed.commits() {
                 committed = index;
             }
-            let restored = restored(deed);
-            for (path, ..) in file::written(deed) {
-                let path = timeline.relative_path(path);
+            let restored = restored(timeline, deed);
+            let is_restored = |path: &str| {
+                let below = |name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
+                restored.iter().any(|name| name == "." || path == name || below(name))
+            };
+            let written: Vec<_> = file::written(deed).iter().map(|(path, ..)| timeline.relative_path(path)).collect();
+            let known = standing.keys().copied().filter(|path| is_restored(path));
+            for path in written.into_iter().chain(known).collect::<BTreeSet<_>>() {
                 // What is restored is as the last commit has it.
-                let edits = standing.get_mut(path).filter(|_| restored.iter().any(|name| is_at(path, name)));
+                let edits = standing.get_mut(path).filter(|_| is_restored(path));
                 let since = edits.map(|edits| edits.split_off(edits.partition_point(|at| *at < committed)));
                 match since.and_then(|since| since.first().copied()) {
                     Some(first) => _ = taken.insert(path, (first, index)),
@@ -93,14 +100,19 @@ fn reverses(edit: &Edit, before: &Edit) -> bool {
     says && is_swapped && edit.old_text == before.new_text && edit.new_text == before.old_text
 }
 
-/// Returns the files that a command line restores.
-fn restored(deed: &Deed<'_>) -> Vec<String> {
-    let line = deed.git_line().filter(|line| line.contains("git ")).unwrap_or_default();
-    let named = git_steps(line).into_iter().filter_map(|step| match step.act {
-        GitAct::Restore(Paths::Named(named)) => Some(named),
+/// Returns the files and directories whose changes a command line takes back, relative to the session's directory.
+fn restored(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Vec<String> {
+    let line = deed.git_line().filter(|_| deed.cwd == timeline.cwd).unwrap_or_default();
+    // Another commit's state of a file is a change.
+    let is_other = line.contains("--source") || line.contains(" -- ") && !line.contains("checkout -- ");
+    let steps = if line.contains("git") && !is_other { git_steps(line) } else { Vec::new() };
+    let here = steps.into_iter().filter(|step| step.is_proven && step.directory.as_deref() == Some(""));
+    let named = here.filter_map(|step| match step.act {
+        GitAct::Restore(Paths::Named(paths)) => Some(paths),
         _ => None,
     });
-    named.flatten().collect()
+    let named = named.flatten().take(MAX_RESTORED);
+    named.map(|path| timeline.relative_path(path.trim_end_matches('/')).to_owned()).collect()
 }
 
 /// Returns true if a program on a command line may have written the file.
