@@ -121,12 +121,6 @@ fn staged_by_name(deed: &Deed<'_>) -> Vec<String> {
     named.flatten().collect()
 }
 
-/// Returns true if a command line that names `name` means the file at `path`.
-pub(super) fn is_at(path: &str, name: &str) -> bool {
-    let name = name.trim_start_matches("./");
-    path == name || path.ends_with(&format!("/{name}")) || name.ends_with(&format!("/{path}"))
-}
-
 /// Returns the files that a call changed, with lines added and removed if known.
 pub(super) fn written<'t>(deed: &'t Deed<'_>) -> Vec<(&'t str, u32, u32)> {
     if !has_run(deed) {

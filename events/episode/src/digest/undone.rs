@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{GitAct, Paths, git_steps};
-use super::file::{self, is_at};
+use super::file;
 use super::timeline::{Deed, Round, Timeline, Undone};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Edit;
