@@ -14,6 +14,8 @@ use baton_conversation::item::Edit;
 
 /// A shorter code span names nothing alone, in bytes.
 const MIN_SPAN_BYTES: usize = 4;
+/// What more edits than these have is not looked for.
+const MAX_EDITS: usize = 500;
 
 /// Returns the indices of the agent's decisions that a person's later word undid, each with the place where that was done;
 /// `None` if only a part of what it names is gone.
@@ -46,8 +48,8 @@ struct Written<'t> {
     edits: Vec<(usize, &'t Edit)>,
     /// Indices of the edits whose texts have a word.
     by_word: BTreeMap<&'t str, Vec<usize>>,
-    /// Command lines that write files, by place.
-    lines: Vec<(usize, &'t str)>,
+    /// Place of the last command line that writes files and has a word.
+    lines: BTreeMap<&'t str, usize>,
     /// Places of the prompts.
     prompts: Vec<usize>,
 }
@@ -55,7 +57,7 @@ struct Written<'t> {
 impl<'t> Written<'t> {
     fn read(timeline: &Timeline<'t>) -> Self {
         let prompts = timeline.rounds.iter().filter_map(|round| round.prompt).map(|said| said.place).collect();
-        let mut written = Self { edits: Vec::new(), by_word: BTreeMap::new(), lines: Vec::new(), prompts };
+        let mut written = Self { edits: Vec::new(), by_word: BTreeMap::new(), lines: BTreeMap::new(), prompts };
         for deed in timeline.deeds.iter().filter(|deed| deed.succeeded()) {
             if let Some(edit) = edit(deed) {
                 let at = written.edits.len();
@@ -67,7 +69,7 @@ impl<'t> Written<'t> {
                     }
                 }
             } else if let Some(line) = deed.command().filter(|_| file::changes(deed) || file::script(deed).is_some()) {
-                written.lines.push((deed.began, line));
+                written.lines.extend(words(line).map(|word| (word, deed.began)));
             }
         }
         written
@@ -78,7 +80,8 @@ impl<'t> Written<'t> {
         let word = words(span).max_by_key(|word| word.len())?;
         let mut stands: BTreeMap<&str, bool> = BTreeMap::new();
         let (mut written, mut removed) = (None, None);
-        for (began, edit) in self.by_word.get(word)?.iter().map(|at| self.edits[*at]) {
+        let edits = self.by_word.get(word).filter(|edits| edits.len() <= MAX_EDITS)?;
+        for (began, edit) in edits.iter().map(|at| self.edits[*at]) {
             if edit.new_text.contains(span) || edit.new_text.ends_with('…') {
                 stands.insert(&edit.path, true);
                 (written, removed) = (Some(began), None);
@@ -88,7 +91,7 @@ impl<'t> Written<'t> {
             }
         }
         let (written, removed) = (written?, removed?);
-        let is_written = self.lines.iter().any(|(began, line)| *began > written && line.contains(span));
+        let is_written = self.lines.get(word).is_some_and(|began| *began > written);
         let spoken = self.prompts.partition_point(|prompt| *prompt <= written.max(place));
         let is_asked = self.prompts.get(spoken).is_some_and(|prompt| *prompt < removed);
         (is_asked && !is_written && !stands.values().any(|stands| *stands)).then_some(removed)

@@ -5,8 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::command::{GitAct, Paths, Touch, git_steps, touched};
-use super::excerpt::without_filter_mark;
+use super::command::{Touch, touched};
 use super::timeline::{Deed, Timeline};
 use super::{FileModified, FileRead, MAX_ENTRIES};
 use baton_conversation::item::Outcome;
@@ -47,30 +46,7 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut uncounted: BTreeSet<usize> = BTreeSet::new();
-    let (mut seen, mut unseen, mut staged) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     for deed in &timeline.deeds {
-        // What a line that is not kept whole may have written is known once it is committed.
-        if has_run(deed) {
-            let read = deed.touched.iter().filter_map(|touch| match touch {
-                Touch::Read(path) => Some(path.as_str()),
-                Touch::Written(_) | Touch::Removed(_) => None,
-            });
-            seen.extend(deed.reading().into_iter().chain(read).map(|path| timeline.relative_path(path)));
-            let is_cut = |line: &str| without_filter_mark(line) != line && git_steps(line).is_empty();
-            if deed.command().is_some_and(is_cut) {
-                unseen.append(&mut seen);
-            }
-        }
-        staged.append(&mut staged_by_name(deed));
-        if !staged.is_empty() && deed.commits() && deed.succeeded() {
-            let named = std::mem::take(&mut staged);
-            for path in unseen.iter().filter(|path| named.iter().any(|name| timeline.relative_path(name) == **path)) {
-                known.entry((*path).to_owned()).or_insert_with(|| {
-                    files.push(FileModified { path: (*path).to_owned(), line: deed.line, ..FileModified::default() });
-                    files.len() - 1
-                });
-            }
-        }
         for (path, added, removed) in written(deed) {
             let index = *known.entry(timeline.relative_path(path).to_owned()).or_insert(files.len());
             if index == files.len() {
@@ -89,12 +65,10 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
                 files[*index].deleted = true;
             }
         }
-        if let Some(script) = script(deed) {
-            let named =
-                |file: &FileModified| script.contains(file.path.rsplit(['/', '\\']).next().unwrap_or(&file.path));
-            uncounted.extend(files.iter().enumerate().filter(|(_, file)| named(file)).map(|(index, _)| index));
-        }
     }
+    let scripts = Scripts::read(timeline);
+    uncounted
+        .extend(files.iter().enumerate().filter(|(_, file)| scripts.may_write(&file.path)).map(|(index, _)| index));
     for index in uncounted {
         (files[index].added, files[index].removed) = (0, 0);
     }
@@ -111,14 +85,24 @@ pub(super) fn script<'a>(deed: &Deed<'a>) -> Option<&'a str> {
     (is_script && runs.into_iter().any(|word| INTERPRETERS.contains(&word))).then_some(line)
 }
 
-/// Returns the files that a command line names for the next commit.
-fn staged_by_name(deed: &Deed<'_>) -> Vec<String> {
-    let line = deed.git_line().filter(|line| line.contains("git add ")).unwrap_or_default();
-    let named = git_steps(line).into_iter().filter_map(|step| match step.act {
-        GitAct::Stage(Paths::Named(named)) => Some(named),
-        _ => None,
-    });
-    named.flatten().collect()
+/// The words of all command lines with a program in them.
+pub(super) struct Scripts<'t>(BTreeSet<&'t str>);
+
+impl<'t> Scripts<'t> {
+    pub(super) fn read(timeline: &Timeline<'t>) -> Self {
+        Self(timeline.deeds.iter().filter_map(script).flat_map(|line| line.split(ends_name)).collect())
+    }
+
+    /// Returns true if one of them may have written a file. A name that is no single word may be anywhere.
+    pub(super) fn may_write(&self, path: &str) -> bool {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        self.0.contains(name) || !self.0.is_empty() && name.contains(ends_name)
+    }
+}
+
+/// Returns true for what stands around the name of a file in a program.
+fn ends_name(c: char) -> bool {
+    c.is_whitespace() || "'\"`/\\()=,;:<>|&{}".contains(c)
 }
 
 /// Returns the files that a call changed, with lines added and removed if known.
@@ -179,4 +163,19 @@ pub(super) fn is_document(path: &str) -> bool {
     let is_below_docs = path.split(['/', '\\']).any(|part| matches!(part, "doc" | "docs"));
     let is_known = DOCUMENTS.iter().any(|known| stem.starts_with(known));
     is_text && (is_below_docs || is_known || path.starts_with(['/', '~']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_may_write_the_files_that_it_names() {
+        let line = "python3 -c \"open('app/[id].tsx', 'w').write(open('src/mast.rs').read())\"";
+        let scripts = Scripts(line.split(ends_name).collect());
+        for (path, may) in [("/srv/app/[id].tsx", true), ("src/mast.rs", true), ("ast.rs", false), ("a b.rs", true)] {
+            assert_eq!(scripts.may_write(path), may, "{path}");
+        }
+        assert!(!Scripts(BTreeSet::new()).may_write("a b.rs"));
+    }
 }

@@ -5,14 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{GitAct, Paths, git_steps};
-use super::file;
+use super::file::{self, Scripts};
 use super::timeline::{Deed, Round, Timeline, Undone};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Edit;
 
 /// Number of earlier edits of a file with which one is compared.
 const MAX_COMPARED: usize = 200;
-/// Maximum number of names that a command line restores.
+/// Maximum number of names that the command lines of a session restore.
 const MAX_RESTORED: usize = 200;
 
 impl Undone {
@@ -21,7 +21,7 @@ impl Undone {
         let mut standing: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         let mut taken: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
         let mut unsure: BTreeSet<&str> = BTreeSet::new();
-        let mut committed = 0;
+        let (mut committed, mut left) = (0, MAX_RESTORED);
         let deeds = &timeline.deeds;
         for (index, deed) in deeds.iter().enumerate().filter(|(_, deed)| deed.succeeded()) {
             if let Some(edit) = edit(deed) {
@@ -42,13 +42,15 @@ impl Undone {
             if deed.commits() {
                 committed = index;
             }
-            let restored = restored(timeline, deed);
+            let restored = restored(timeline, deed, left);
+            left -= restored.len();
             let is_restored = |path: &str| {
                 let below = |name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
                 restored.iter().any(|name| name == "." || path == name || below(name))
             };
             let written: Vec<_> = file::written(deed).iter().map(|(path, ..)| timeline.relative_path(path)).collect();
             let known = standing.keys().copied().filter(|path| is_restored(path));
+            let known: Vec<_> = if restored.is_empty() { Vec::new() } else { known.collect() };
             for path in written.into_iter().chain(known).collect::<BTreeSet<_>>() {
                 // What is restored is as the last commit has it.
                 let edits = standing.get_mut(path).filter(|_| is_restored(path));
@@ -60,10 +62,11 @@ impl Undone {
             }
         }
         let mut undone = Self::default();
+        let scripts = Scripts::read(timeline);
         for (path, (first, last)) in taken {
             if standing.get(path).is_some_and(|edits| !edits.is_empty())
                 || unsure.contains(path)
-                || is_scripted(timeline, path)
+                || scripts.may_write(path)
             {
                 continue;
             }
@@ -100,8 +103,9 @@ fn reverses(edit: &Edit, before: &Edit) -> bool {
     says && is_swapped && edit.old_text == before.new_text && edit.new_text == before.old_text
 }
 
-/// Returns the files and directories whose changes a command line takes back, relative to the session's directory.
-fn restored(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Vec<String> {
+/// Returns the files and directories whose changes a command line takes back, relative to the session's directory, `most`
+/// at most.
+fn restored(timeline: &Timeline<'_>, deed: &Deed<'_>, most: usize) -> Vec<String> {
     let line = deed.git_line().filter(|_| deed.cwd == timeline.cwd).unwrap_or_default();
     // Another commit's state of a file is a change.
     let is_other = line.contains("--source") || line.contains(" -- ") && !line.contains("checkout -- ");
@@ -111,14 +115,8 @@ fn restored(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Vec<String> {
         GitAct::Restore(Paths::Named(paths)) => Some(paths),
         _ => None,
     });
-    let named = named.flatten().take(MAX_RESTORED);
+    let named = named.flatten().take(most);
     named.map(|path| timeline.relative_path(path.trim_end_matches('/')).to_owned()).collect()
-}
-
-/// Returns true if a program on a command line may have written the file.
-fn is_scripted(timeline: &Timeline<'_>, path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    timeline.deeds.iter().filter_map(file::script).any(|line| line.contains(name))
 }
 
 /// Returns the names by which a text may call a file: its name, and that without the ending if it looks like a name alone.

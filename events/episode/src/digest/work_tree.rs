@@ -172,7 +172,7 @@ impl<'t, 'a> Fold<'t, 'a> {
         let place = |step: &GitStep| step.directory.as_deref().map(|directory| absolute(base, directory));
         let named = names.or(prints).and_then(|at| place(&steps[at])).map(|directory| self.root(&directory));
         let mut root = self.root(base);
-        let staged = self.changes.surely_staged();
+        let staged = tried.map(|_| self.changes.surely_staged()).unwrap_or_default();
         for (at, step) in steps.iter().enumerate() {
             // In an unknown directory, a commit takes all and nothing else counts.
             if step.directory.is_none() && !matches!(step.act, GitAct::Commit { .. }) {
@@ -233,7 +233,7 @@ impl<'t, 'a> Fold<'t, 'a> {
             self.changes.take(&root, &root, Some(&Paths::All));
         }
         // What was staged and is changed no more was committed by something else, such as a hook.
-        if tried.is_some() && !staged.is_empty() && staged.iter().all(|path| self.changes.is_clean(path)) {
+        if !staged.is_empty() && staged.iter().all(|path| self.changes.is_clean(path)) {
             self.has_landed = true;
             self.tree(&root).into_iter().for_each(|tree| tree.committed = Some(deed.ended));
         } else if let Some((hash, subject)) = result.logged().first().filter(|_| self.has_landed) {

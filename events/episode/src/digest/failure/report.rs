@@ -28,6 +28,9 @@ const MAX_RAN_LINES: usize = 20;
 const MAX_LABELLED: usize = 3;
 /// Maximum number of files that are named.
 const MAX_FILES: usize = 4;
+/// Maximum number of errors whose command is looked for among the later ones, and that are open at once.
+const MAX_RERUNS: usize = 50;
+const MAX_OPEN: usize = 20;
 /// Ends the resolution of an error that nothing and nobody else shows to be gone.
 const OPINION: &str = "; says the agent";
 /// Labels of what mended an error, in lower case.
@@ -39,6 +42,7 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
     let mut found: Vec<Failure> = Vec::new();
     // Those that nothing has ended so far, and what was tried last.
     let mut open: Vec<(usize, String)> = Vec::new();
+    let mut sought = 0;
     let mut tried: Option<(Mended<'_>, &Round<'_>, Message<'_>)> = None;
     for (at, round) in timeline.rounds.iter().enumerate() {
         let Some(prompt) = round.prompt else { continue };
@@ -102,8 +106,10 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
                 }
             })
         };
-        let resolution = if is_pasted { resolution.or_else(reruns) } else { resolution };
-        if resolution.is_none() {
+        let is_sought = is_pasted && resolution.is_none() && sought < MAX_RERUNS;
+        sought += usize::from(is_sought);
+        let resolution = if is_sought { reruns() } else { resolution };
+        if resolution.is_none() && open.len() < MAX_OPEN {
             open.push((found.len(), said));
         }
         let (resolution, mending) = resolution.unzip();

@@ -4,7 +4,7 @@ use super::Session;
 use baton_conversation::item::{Outcome, Report};
 
 #[track_caller]
-fn check_errors(session: Session, expected: &[(&str, Option<&str>)]) {
+pub(super) fn check_errors(session: Session, expected: &[(&str, Option<&str>)]) {
     let episode = session.digest();
     let found: Vec<_> = episode
         .errors

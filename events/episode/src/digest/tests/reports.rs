@@ -1,17 +1,7 @@
 //! What a person reports, and what ends it.
 
 use super::Session;
-
-#[track_caller]
-fn check(session: Session, expected: &[(&str, Option<&str>)]) {
-    let episode = session.digest();
-    let found: Vec<_> = episode
-        .errors
-        .iter()
-        .map(|error| (error.text.as_str(), error.resolution.as_ref().map(|resolution| resolution.text.as_str())))
-        .collect();
-    assert_eq!(found, expected);
-}
+use super::errors::check_errors as check;
 
 #[test]
 fn a_word_that_it_works_is_about_what_was_tried_last() {
