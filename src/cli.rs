@@ -255,10 +255,10 @@ pub enum Error {
     Replay(String),
     /// `install` could not work out what to change.
     #[error(transparent)]
-    Installer(#[from] crate::install::Error),
+    Installer(#[from] baton_install::Error),
     /// `install` could not make a change.
     #[error(transparent)]
-    Install(crate::install::ChangeError),
+    Install(baton_install::ChangeError),
     /// The service could not be managed.
     #[error(transparent)]
     Service(#[from] crate::service::Error),

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::environment::{Environment, within};
-use crate::install::Host;
+use baton_install::Host;
 use connection::{About, Part};
 pub use connection::{Connection, Link};
 

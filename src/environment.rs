@@ -7,7 +7,6 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use baton_base::limits;
 use baton_base::transcript_root::Root;
 use baton_conversation::item::Agent;
 use baton_conversation::transcript::layout;
@@ -15,17 +14,12 @@ use baton_home::environment::{current_directory, project, user_home, works_in};
 use baton_protocol::{Caller, Welcome};
 use baton_tracking::transcript_roots;
 
-pub(crate) use baton_base::bounded_fs::within;
+pub(crate) use baton_base::bounded_fs::{in_time, within};
 pub use baton_home::environment::{Environment, Error};
 pub use baton_home::hooks::Hooks;
 
 /// Placeholder below the home for an agent's directory that is not read. Never created.
 const NOWHERE: &str = "no-transcripts";
-
-/// Runs `look` and returns its result within [`limits::ROOT`], see [`within`].
-pub(crate) fn in_time<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    within(limits::ROOT, look)
-}
 
 /// The directories in which the agents keep what is read.
 pub(crate) fn read_directories(environment: &Environment) -> impl Iterator<Item = (Agent, &Path)> {

@@ -2,7 +2,6 @@
 //!
 //! Everything here is a thin client of the daemon, except [`daemon`], which wires `baton-actors` to a process.
 
-mod atomic_file;
 pub(crate) mod browse;
 pub mod cli;
 pub mod client;
@@ -11,11 +10,9 @@ pub mod doctor;
 pub mod environment;
 pub mod examples;
 pub mod help;
-pub mod install;
 pub mod logfile;
 pub mod mcp;
 pub mod print;
-pub(crate) mod program;
 pub mod replay;
 pub(crate) mod resume;
 pub mod service;

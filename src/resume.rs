@@ -10,8 +10,8 @@ use baton_protocol::answer::Row;
 use serde::Serialize;
 
 use crate::environment::in_time;
-use crate::install::hook_command::quoted;
-use crate::program;
+use baton_base::program;
+use baton_install::hook_command::quoted;
 
 /// How an agent goes on with a session.
 #[derive(Debug, Serialize)]

@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use crate::client::{self, Client};
 use crate::environment::Environment;
-use crate::install::target::{self, Target};
-use crate::program;
+use baton_base::program;
+use baton_install::target::{self, Target};
 use definition::Definition;
 
 /// Time limit of the service manager; stopping a daemon waits until everything is written.

@@ -13,8 +13,8 @@ use clap::{Arg, Command, ValueEnum};
 
 use super::Error;
 use crate::environment::{Environment, in_time};
-use crate::install::{Change, Error as Planning, Host, Installer, Plan, Scope};
 use crate::print::{self, Output, Style};
+use baton_install::{Change, Error as Planning, Host, Installer, Plan, Scope};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]

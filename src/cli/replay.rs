@@ -18,11 +18,11 @@ use baton_protocol::answer::{HistoryEvent, Message, Messages, Replay, Replayed};
 use baton_protocol::{MessagesParams, ReplayParams, code, method};
 
 use super::Error;
-use crate::atomic_file;
 use crate::client;
 use crate::environment::Environment;
 use crate::print::{self, Output};
 use crate::replay::{self, Comparison, Verdict};
+use baton_base::atomic_file;
 
 /// Text of conversations in a file for a browser, in bytes; it may end one session later.
 const TEXT_BYTES: usize = 64 * 1024 * 1024;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use super::Error;
 use super::install::{AgentParser, carry_out, installers, of_project, plan_all};
 use crate::environment::Environment;
-use crate::install::{Host, Installer, Scope};
 use crate::print::{self, Output};
+use baton_install::{Host, Installer, Scope};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]

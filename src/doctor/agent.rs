@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use super::{Finding, Link, Part};
 use crate::environment::{self, Environment, in_time};
-use crate::install::Host;
-use crate::install::codex_config;
-use crate::install::document::Document;
-use crate::install::hook_command::HookCommand;
-use crate::install::hooks::{self, CLAUDE, FoundHook, HookForm};
-use crate::install::locations::{self, AgentFiles, Programs, Scope};
-use crate::install::script::{self, Found};
-use crate::install::server::{self, Registered, Server};
-use crate::install::target::Target;
-use crate::install::{instead, plugin, retention};
-use crate::program;
+use baton_base::program;
+use baton_install::Host;
+use baton_install::codex_config;
+use baton_install::document::Document;
+use baton_install::hook_command::HookCommand;
+use baton_install::hooks::{self, CLAUDE, FoundHook, HookForm};
+use baton_install::locations::{self, AgentFiles, Programs, Scope};
+use baton_install::script::{self, Found};
+use baton_install::server::{self, Registered, Server};
+use baton_install::target::Target;
+use baton_install::{instead, plugin, retention};
 
 /// An existing settings file.
 struct Settings {

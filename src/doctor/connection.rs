@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Finding;
-use crate::install::Host;
+use baton_install::Host;
 
 /// How a part of an agent's connection is; later ones outweigh earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

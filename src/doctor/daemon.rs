@@ -12,8 +12,8 @@ use baton_protocol::method;
 use super::{Finding, formats};
 use crate::client::{self, Client};
 use crate::environment::{self, Environment};
-use crate::install::hooks::CLAUDE;
 use crate::print;
+use baton_install::hooks::CLAUDE;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Time limit for counting transcripts if no daemon runs.

@@ -12,8 +12,8 @@ use baton_protocol::{OWN_CHILD, SPOOL, SPOOL_DROPPED, SPOOL_FILES_MAX};
 use super::Finding;
 use crate::client;
 use crate::environment::{self, Environment, Hooks, Unfit};
-use crate::install::hook_command::quoted;
 use crate::print;
+use baton_install::hook_command::quoted;
 use baton_protocol::Agent;
 
 pub(super) fn check(environment: &Environment) -> Vec<Finding> {

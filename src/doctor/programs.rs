@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::Finding;
-use crate::install::locations::Programs;
-use crate::program;
+use baton_base::program;
+use baton_install::locations::Programs;
 
 /// Time limit for a program to print its version.
 const WAIT: Duration = Duration::from_secs(10);

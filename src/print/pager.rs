@@ -26,7 +26,7 @@ fn pager(named: Option<OsString>) -> Option<Command> {
         None => USUAL.map(str::to_owned).to_vec(),
     };
     let (name, arguments) = words.split_first()?;
-    let program = if name.contains('/') { name.into() } else { crate::program::find(name)? };
+    let program = if name.contains('/') { name.into() } else { baton_base::program::find(name)? };
     let mut pager = Command::new(program);
     pager.args(arguments);
     Some(pager)

@@ -6,7 +6,7 @@ use baton_home::daemon_command::ALLOCATOR;
 
 use super::Error;
 use crate::environment::Environment;
-use crate::install::locations;
+use baton_install::locations;
 use baton_protocol::{Agent, AgentHome};
 
 /// Marks a definition as ours.

@@ -31,7 +31,7 @@ const LAYERS: &[&[&str]] = &[
     &["baton-ask", "baton-enrichment", "baton-notes"],
     &["baton-home"],
     &["baton-base", "baton-hook"],
-    &["baton-config", "baton-journal", "baton-memory", "baton-store"],
+    &["baton-config", "baton-install", "baton-journal", "baton-memory", "baton-store"],
     &["baton-memos", "baton-model", "baton-views"],
     &["baton-tracking", "baton-vault"],
     &["baton-upkeep"],

@@ -9,6 +9,8 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
+use crate::limits;
+
 /// Concurrent looks: the threads, of 512, that hanging file systems may occupy.
 const AT_ONCE: usize = 8;
 /// Longest wait for a free slot: a look that is answered takes less than a millisecond.
@@ -43,6 +45,11 @@ pub fn within<T: Send + 'static>(time: Duration, look: impl FnOnce() -> T + Send
     let (sender, result) = mpsc::channel();
     thread::Builder::new().spawn(move || drop(sender.send(look()))).ok()?;
     result.recv_timeout(time).ok()
+}
+
+/// Runs `look` and returns its result within [`limits::ROOT`], see [`within`].
+pub fn in_time<T: Send + 'static>(look: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    within(limits::ROOT, look)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! lock, supervised tasks and all limits.
 
 pub mod actor_address;
+pub mod atomic_file;
 pub mod bounded_fs;
 pub mod clock;
 pub mod condition;
@@ -13,6 +14,7 @@ pub mod limits;
 pub mod local_zone;
 pub mod lock;
 pub mod pinned_folder;
+pub mod program;
 pub mod project;
 pub mod restart_budget;
 pub mod shell;

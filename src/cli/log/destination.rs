@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::super::Error;
-use crate::atomic_file::{self, Unfinished};
+use baton_base::atomic_file::{self, Unfinished};
 
 pub(super) enum Destination {
     /// Standard output.

@@ -9,7 +9,7 @@ use baton_protocol::method;
 use super::super::{Error, ask, parse_result};
 use crate::environment::Environment;
 use crate::print::{self, Output};
-use crate::program;
+use baton_base::program;
 
 /// Time limit for the program that opens it.
 const WAIT: Duration = Duration::from_secs(10);

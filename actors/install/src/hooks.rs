@@ -11,9 +11,9 @@ use super::hook_command::{HookCommand, OwnHook};
 
 /// How an agent's file holds hooks: an object `hooks` with a list for each event.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct HookForm {
+pub struct HookForm {
     /// The events with hooks, and the timeout of each.
-    pub(crate) events: &'static [(&'static str, Option<u64>)],
+    pub events: &'static [(&'static str, Option<u64>)],
     /// The agent's name in the command. `None` for Claude Code and Codex, whose input is what `baton-hook` expects.
     pub(crate) agent: Option<&'static str>,
     /// True if the list has groups with a list `hooks` of their own.
@@ -28,7 +28,7 @@ pub(crate) struct HookForm {
 
 /// Claude Code's hooks, and Codex's. The timeout is in seconds; the hook ends long before that. SessionEnd has none,
 /// because an exit would wait for it.
-pub(crate) const CLAUDE: HookForm = HookForm {
+pub const CLAUDE: HookForm = HookForm {
     events: &[
         ("SessionStart", Some(TIMEOUT_S)),
         ("UserPromptSubmit", Some(TIMEOUT_S)),
@@ -108,7 +108,7 @@ pub(crate) const CURSOR: HookForm = HookForm {
 
 const TIMEOUT_S: u64 = 5;
 /// Longest timeout that is kept if a person has set it; a larger one was meant in milliseconds.
-pub(crate) const TIMEOUT_S_MAX: u64 = 60;
+pub const TIMEOUT_S_MAX: u64 = 60;
 
 /// Codex's file for hooks, in the same shape.
 pub(crate) const CODEX_HOOKS: &str = "hooks.json";
@@ -179,15 +179,15 @@ impl Serialize for AllHooks<'_> {
 
 /// A hook of Baton found in a file.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct FoundHook {
+pub struct FoundHook {
     /// The event that calls it.
-    pub(crate) event: String,
+    pub event: String,
     /// The program it calls.
-    pub(crate) own: OwnHook,
+    pub own: OwnHook,
     /// The whole command line.
-    pub(crate) line: String,
+    pub line: String,
     /// The timeout as written there.
-    pub(crate) timeout: Option<Value>,
+    pub timeout: Option<Value>,
     /// The matcher that limits it to some occurrences of the event.
     pub(crate) matcher: Option<String>,
     /// True unless it is a plain command that the agent waits for.
@@ -200,7 +200,7 @@ pub(crate) struct FoundHook {
 
 impl FoundHook {
     /// True if it is called at every occurrence and waited for, with a valid timeout.
-    pub(crate) fn is_sound(&self, form: &HookForm) -> bool {
+    pub fn is_sound(&self, form: &HookForm) -> bool {
         let wanted = form.events.iter().find(|(event, _)| *event == self.event).and_then(|(_, timeout)| *timeout);
         let timeout = match (&self.timeout, wanted) {
             (None, _) => true,
@@ -213,7 +213,7 @@ impl FoundHook {
 
 /// Events with hooks that Codex does not run: its configuration has a table for each that it runs, named after the file,
 /// the event, the group and the place in it, which its user has trusted and not switched off.
-pub(crate) fn untrusted(config: &Value, file: &Path, found: &[FoundHook]) -> Vec<String> {
+pub fn untrusted(config: &Value, file: &Path, found: &[FoundHook]) -> Vec<String> {
     let recorded = config.get("hooks").and_then(|hooks| hooks.get("state")).and_then(Value::as_object);
     let files =
         [Some(file.to_owned()), file.canonicalize().ok()].map(|file| file.map(|file| file.display().to_string()));
@@ -240,7 +240,7 @@ fn snake_case(event: &str) -> String {
 }
 
 /// Finds Baton's hooks in a file, whatever else is wrong with it.
-pub(crate) fn find(form: &HookForm, settings: &Value) -> Vec<FoundHook> {
+pub fn find(form: &HookForm, settings: &Value) -> Vec<FoundHook> {
     let Some(events) = settings.get("hooks").and_then(Value::as_object) else { return Vec::new() };
     let mut found = Vec::new();
     for (event, list) in events {

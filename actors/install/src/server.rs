@@ -19,8 +19,8 @@ use super::document::{Document, Error, Step};
 use super::entry_form::EntryForm;
 use super::hook_command::quoted;
 use super::locations::{self, Programs};
-use crate::environment::Environment;
-use crate::program;
+use baton_base::program;
+use baton_home::environment::Environment;
 use baton_protocol::Agent;
 
 /// The name under which it is registered.
@@ -34,7 +34,7 @@ pub(super) const ARGUMENT: &str = "mcp";
 
 /// The server as written in an agent's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Server {
+pub struct Server {
     host: Host,
     form: EntryForm,
     pub(super) command: String,
@@ -65,7 +65,7 @@ impl Serialize for Server {
 
 /// The server registered under our name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Registered {
+pub enum Registered {
     /// Nothing.
     Nothing,
     /// Exactly this server.
@@ -79,7 +79,8 @@ pub(crate) enum Registered {
 }
 
 impl Server {
-    pub(crate) fn new(host: Host, programs: &Programs, environment: &Environment) -> Self {
+    /// The server as it would be registered now.
+    pub fn new(host: Host, programs: &Programs, environment: &Environment) -> Self {
         // Codex does not pass these variables to its servers.
         let named = Agent::ALL.iter().filter(|agent| host == Host::Codex && environment.is_named(**agent));
         let named = named.filter_map(|agent| Some((agent.home().variable?, environment.directory(*agent))));
@@ -91,18 +92,18 @@ impl Server {
     }
 
     /// The agent in which it is registered.
-    pub(crate) fn host(&self) -> Host {
+    pub fn host(&self) -> Host {
         self.host
     }
 
     /// Looks the server up in a file of the agent.
-    pub(crate) fn in_file(&self, file: &Value) -> Registered {
+    pub fn in_file(&self, file: &Value) -> Registered {
         let entry = file.get(self.form.key).and_then(|servers| servers.get(NAME));
         entry.map_or(Registered::Nothing, |entry| self.compare(entry))
     }
 
     /// True if the entry under our name in a file of the agent says that it is not to be started.
-    pub(crate) fn is_off(&self, file: &Value) -> bool {
+    pub fn is_off(&self, file: &Value) -> bool {
         let entry = &file[self.form.key][NAME];
         entry["enabled"] == false || entry["disabled"] == true
     }
@@ -124,7 +125,7 @@ impl Server {
 
     /// Looks the server up in a file of Claude Code among those of the project that contains `directory`, where `claude
     /// mcp add` registers it without a scope.
-    pub(crate) fn in_project(&self, file: &Value, directory: &Path) -> Registered {
+    pub fn in_project(&self, file: &Value, directory: &Path) -> Registered {
         let of_folder = |folder: &Path| Some(self.in_file(file.get("projects")?.get(folder.to_str()?)?));
         let mut found = directory.ancestors().filter_map(of_folder);
         found.find(|registered| *registered != Registered::Nothing).unwrap_or(Registered::Nothing)
@@ -171,12 +172,12 @@ impl Server {
     }
 
     /// Arguments of `claude` that remove it for a user.
-    pub(crate) fn remove() -> Vec<String> {
+    pub fn remove() -> Vec<String> {
         ["mcp", "remove", "--scope", "user", NAME].map(str::to_owned).into()
     }
 
     /// The command line that registers it for a user, for a person to run.
-    pub(crate) fn add_line(&self) -> String {
+    pub fn add_line(&self) -> String {
         command_line(&self.add())
     }
 
@@ -186,7 +187,7 @@ impl Server {
     }
 
     /// Arguments that remove a server registered for one project only, to be run in the project.
-    pub(crate) fn remove_from_project() -> Vec<String> {
+    pub fn remove_from_project() -> Vec<String> {
         ["mcp", "remove", "--scope", "local", NAME].map(str::to_owned).into()
     }
 
@@ -245,7 +246,7 @@ fn failed(arguments: &[String], reason: &str) -> String {
 }
 
 /// The message that a server under our name is not Baton.
-pub(crate) fn foreign(command: &str) -> String {
+pub fn foreign(command: &str) -> String {
     let which = if command.is_empty() { "has no command".to_owned() } else { format!("runs {command}") };
     format!(
         "an MCP server named `{NAME}` is registered that is not Baton (it {which}); it was not changed: rename it, and run the \
@@ -254,7 +255,7 @@ pub(crate) fn foreign(command: &str) -> String {
 }
 
 /// A command line of Claude Code for a person to run.
-pub(crate) fn command_line(arguments: &[String]) -> String {
+pub fn command_line(arguments: &[String]) -> String {
     let words = arguments.iter().map(|word| quoted(word));
     std::iter::once(Host::Claude.program().to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
@@ -269,11 +270,11 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::install::codex_config;
+    use crate::codex_config;
 
     fn server(home: Option<&str>) -> Server {
         let env = home.map(|home| (HOME, home.to_owned())).into_iter().collect();
-        Server { host: Host::Claude, form: crate::install::entry_form::STDIO, command: "/b b/baton".to_owned(), env }
+        Server { host: Host::Claude, form: crate::entry_form::STDIO, command: "/b b/baton".to_owned(), env }
     }
 
     #[test]

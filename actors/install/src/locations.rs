@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use baton_protocol::Agent;
 
 use super::agents::{Host, Servers};
-use crate::environment::{Environment, in_time};
-use crate::program;
+use baton_base::bounded_fs::in_time;
+use baton_base::program;
+use baton_home::environment::Environment;
 
 /// Scope of the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -19,26 +20,26 @@ pub enum Scope {
 
 /// An agent's files of one scope.
 #[derive(Debug, Clone)]
-pub(crate) struct AgentFiles {
+pub struct AgentFiles {
     pub(crate) scope: Scope,
     /// The file for hooks: `settings.json` of Claude Code.
-    pub(crate) settings: PathBuf,
+    pub settings: PathBuf,
     /// An existing file that the agent reads hooks from instead.
-    pub(crate) instead: Option<PathBuf>,
+    pub instead: Option<PathBuf>,
     /// The file that is all Baton's and calls the hooks, if the agent has no file with entries for them.
-    pub(crate) script: Option<PathBuf>,
+    pub script: Option<PathBuf>,
     /// The file for guidance: `CLAUDE.md`. `None` if the agent has none that is sure to be read.
     pub(crate) guidance: Option<PathBuf>,
     /// The file for MCP servers, such as `.mcp.json` of a project. `None` if the agent has none, or if only its own
     /// command may change it: running sessions of Claude Code rewrite `~/.claude.json`.
-    pub(crate) servers: Option<PathBuf>,
+    pub servers: Option<PathBuf>,
     /// The project's folder; links in it must not cause changes outside.
     pub(crate) top: Option<PathBuf>,
 }
 
 impl AgentFiles {
     /// The files of a scope, seen from a directory. Only Claude Code has project scope.
-    pub(crate) fn new(host: Host, scope: Scope, environment: &Environment, directory: &Path) -> Self {
+    pub fn new(host: Host, scope: Scope, environment: &Environment, directory: &Path) -> Self {
         if scope == Scope::Project {
             let top = top(directory);
             return Self {
@@ -74,7 +75,7 @@ impl AgentFiles {
     }
 
     /// Other files that affect hooks here: the ones that override the settings, and the managed ones above all.
-    pub(crate) fn overriding(&self) -> Vec<PathBuf> {
+    pub fn overriding(&self) -> Vec<PathBuf> {
         let managed = match std::env::consts::OS {
             "macos" => "/Library/Application Support/ClaudeCode/managed-settings.json",
             "windows" => "C:/Program Files/ClaudeCode/managed-settings.json",
@@ -85,7 +86,7 @@ impl AgentFiles {
 }
 
 /// Files in which Claude Code may register a user's servers; the first that exists counts.
-pub(crate) fn registries(environment: &Environment) -> Vec<PathBuf> {
+pub fn registries(environment: &Environment) -> Vec<PathBuf> {
     let home = std::env::home_dir().map(|home| home.join(".claude.json"));
     std::iter::once(environment.directory(Agent::ClaudeCode).join(".claude.json")).chain(home).collect()
 }
@@ -97,16 +98,16 @@ fn top(directory: &Path) -> PathBuf {
 
 /// Absolute paths of our own programs.
 #[derive(Debug, Clone)]
-pub(crate) struct Programs {
+pub struct Programs {
     /// `baton`.
-    pub(crate) baton: PathBuf,
+    pub baton: PathBuf,
     /// `baton-hook` beside it, if it exists.
-    pub(crate) hook: Option<PathBuf>,
+    pub hook: Option<PathBuf>,
 }
 
 impl Programs {
     /// The programs beside this process's executable.
-    pub(crate) fn own() -> std::io::Result<Self> {
+    pub fn own() -> std::io::Result<Self> {
         let baton = std::env::current_exe()?;
         let hook = baton.with_file_name(format!("baton-hook{}", std::env::consts::EXE_SUFFIX));
         let hook = Some(hook).filter(|hook| program::is_program(hook));
@@ -120,7 +121,7 @@ impl Programs {
 }
 
 /// `BATON_HOME` if it differs from the default.
-pub(crate) fn other_home(environment: &Environment) -> Option<&Path> {
+pub fn other_home(environment: &Environment) -> Option<&Path> {
     let usual = std::env::home_dir().map(|home| home.join(".baton"));
     Some(environment.home.as_path()).filter(|home| usual.as_deref() != Some(home))
 }

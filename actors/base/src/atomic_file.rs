@@ -14,14 +14,14 @@ const PREFIX: &str = ".baton-unfinished-";
 const LETTERS: usize = 6;
 
 /// An unfinished file; see the module.
-pub(crate) struct Unfinished {
+pub struct Unfinished {
     file: File,
     /// `None` if it is unnamed.
     name: Option<TempPath>,
 }
 
 /// Creates a file that only its owner can read, locked while this program lives.
-pub(crate) fn create_in(folder: &Path) -> io::Result<Unfinished> {
+pub fn create_in(folder: &Path) -> io::Result<Unfinished> {
     let (file, name) = match nameless_in(folder) {
         Some(file) => (file, None),
         None => {
@@ -42,12 +42,12 @@ fn named() -> Builder<'static, 'static> {
 
 impl Unfinished {
     /// The file to write to.
-    pub(crate) fn file(&self) -> &File {
+    pub fn file(&self) -> &File {
         &self.file
     }
 
     /// Renames the file to `path`, replacing a file there.
-    pub(crate) fn persist(self, path: &Path) -> io::Result<()> {
+    pub fn persist(self, path: &Path) -> io::Result<()> {
         let name = match self.name {
             Some(name) => name,
             None => {
@@ -103,7 +103,7 @@ fn link(_file: &File, _name: &Path) -> io::Result<()> {
 }
 
 /// Removes files left by killed programs. A file being written is locked and stays.
-pub(crate) fn remove_abandoned(folder: &Path) {
+pub fn remove_abandoned(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for path in entries.flatten().filter(|entry| is_unfinished(&entry.file_name())).map(|entry| entry.path()) {
         let is_file = fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());

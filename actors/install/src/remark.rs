@@ -13,7 +13,7 @@ const RETENTION_DAYS_LOW: u64 = 30;
 pub(super) const RETENTION: &str = "cleanupPeriodDays";
 
 /// The remark that an agent reads hooks from another file, whose form is not sure.
-pub(crate) fn instead(title: &str, path: &Path) -> String {
+pub fn instead(title: &str, path: &Path) -> String {
     format!(
         "{title} reads hooks from {} while that is there, and its versions differ in that file's form: Baton installs none \
          until its hooks have moved to settings.json",
@@ -28,7 +28,7 @@ pub(super) fn switched_off(path: &Path, settings: &Value) -> Option<String> {
 }
 
 /// A remark on how long transcripts are kept, unless they are kept long enough.
-pub(crate) fn retention(settings: &Value) -> Option<String> {
+pub fn retention(settings: &Value) -> Option<String> {
     let kept = "what Baton has indexed stays, but can no longer be read again";
     match settings.get(RETENTION) {
         None => Some(format!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use baton_base::shell::is_plain;
-pub(crate) use baton_base::shell::quoted;
+pub use baton_base::shell::quoted;
 use baton_events::session::SignalKind;
 
 /// Programs that can be called as a hook. The second takes `hook` as its first argument.
@@ -16,7 +16,7 @@ const AGENT: &str = "--agent";
 
 /// How a settings file calls hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct HookCommand {
+pub struct HookCommand {
     /// The program and the arguments before the event's name.
     words: Vec<String>,
     /// `BATON_HOME` if it is not the default, because the agent's environment may lack it.
@@ -25,7 +25,7 @@ pub(crate) struct HookCommand {
 
 impl HookCommand {
     /// Prefers the small program; the large one does the same.
-    pub(crate) fn new(hook: Option<&Path>, baton: &Path, home: Option<&Path>) -> Self {
+    pub fn new(hook: Option<&Path>, baton: &Path, home: Option<&Path>) -> Self {
         let words = match hook {
             Some(hook) => vec![portable(hook)],
             None => vec![portable(baton), "hook".to_owned()],
@@ -55,11 +55,11 @@ impl HookCommand {
 
 /// A hook of Baton in a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct OwnHook {
+pub struct OwnHook {
     /// The program as written there.
-    pub(crate) program: PathBuf,
+    pub program: PathBuf,
     /// `BATON_HOME` as written there.
-    pub(crate) home: Option<String>,
+    pub home: Option<String>,
 }
 
 impl OwnHook {

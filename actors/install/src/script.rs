@@ -15,7 +15,7 @@ const LIMIT_MS: u64 = 5_000;
 
 /// What there is at the script's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub enum Found {
     /// Nothing.
     Nothing,
     /// The script as it should be.
@@ -33,7 +33,7 @@ fn first_line(host: Host) -> String {
 }
 
 /// The file's text.
-pub(crate) fn text(command: &HookCommand, host: Host) -> String {
+pub fn text(command: &HookCommand, host: Host) -> String {
     let (words, variables) = command.words(&host.word());
     format!(
         "{}\nconst COMMAND = {}\nconst VARIABLES = {}\nconst LIMIT_MS = {LIMIT_MS}\n\n{REPORT}{}",
@@ -45,7 +45,7 @@ pub(crate) fn text(command: &HookCommand, host: Host) -> String {
 }
 
 /// Compares what is at a path with the text that should be there.
-pub(crate) fn compare(there: Option<&str>, text: &str) -> Found {
+pub fn compare(there: Option<&str>, text: &str) -> Found {
     match there {
         None => Found::Nothing,
         Some(there) if there == text => Found::This,

@@ -24,7 +24,7 @@ const INDENT: &str = "  ";
 
 /// Reason why a text cannot be edited.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Error {
+pub enum Error {
     /// The text is not valid JSON.
     #[error("it is not valid JSON: {0}")]
     Invalid(String),
@@ -36,7 +36,14 @@ pub(crate) enum Error {
     Form(&'static str),
     /// A value has the wrong type; an object or a list is required.
     #[error("{place} is {found}, and must be {wanted}")]
-    Mistyped { place: String, found: &'static str, wanted: &'static str },
+    Mistyped {
+        /// Its path in the document.
+        place: String,
+        /// Its JSON type.
+        found: &'static str,
+        /// The JSON type that is required.
+        wanted: &'static str,
+    },
 }
 
 /// A step into a value.
@@ -50,7 +57,7 @@ pub(crate) enum Step<'a> {
 
 /// A text with one JSON object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Document {
+pub struct Document {
     text: String,
     is_marked: bool,
 }
@@ -64,7 +71,7 @@ struct Span {
 
 impl Document {
     /// Parses a text. An empty text is an empty object.
-    pub(crate) fn read(text: &str) -> Result<Self, Error> {
+    pub fn read(text: &str) -> Result<Self, Error> {
         let (text, is_marked) = text.strip_prefix(MARK).map_or((text, false), |rest| (rest, true));
         let text = if text.trim().is_empty() { "{}\n" } else { text };
         let document = Self { text: text.to_owned(), is_marked };
@@ -78,7 +85,7 @@ impl Document {
     }
 
     /// The parsed value.
-    pub(crate) fn value(&self) -> Result<Value, Error> {
+    pub fn value(&self) -> Result<Value, Error> {
         self.with_node(&[], value)
     }
 

@@ -5,29 +5,29 @@
 //! are touched, and removing them restores the files byte for byte.
 
 pub(crate) mod agents;
-pub(crate) mod codex_config;
-pub(crate) mod document;
+pub mod codex_config;
+pub mod document;
 mod edit;
 mod entry_form;
 mod guidance;
-pub(crate) mod hook_command;
-pub(crate) mod hooks;
-pub(crate) mod locations;
+pub mod hook_command;
+pub mod hooks;
+pub mod locations;
 mod plan;
-pub(crate) mod plugin;
+pub mod plugin;
 mod registration;
 mod remark;
-pub(crate) mod script;
-pub(crate) mod server;
-pub(crate) mod target;
+pub mod script;
+pub mod server;
+pub mod target;
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::environment::Environment;
-use crate::program;
 use agents::{Servers, Setup};
+use baton_base::program;
+use baton_home::environment::Environment;
 use edit::Part;
 use hook_command::HookCommand;
 use locations::{AgentFiles, Programs};
@@ -40,7 +40,7 @@ pub use agents::Host;
 pub use locations::Scope;
 pub use plan::{Change, ChangeError, Plan};
 use remark::RETENTION;
-pub(crate) use remark::{instead, retention};
+pub use remark::{instead, retention};
 
 /// Reason why nothing can be planned.
 #[derive(Debug, thiserror::Error)]

@@ -1,8 +1,8 @@
 use std::path::PathBuf;
 
-use crate::environment::Environment;
-use crate::install::agents::Host;
-use crate::install::locations::Programs;
+use crate::agents::Host;
+use crate::locations::Programs;
+use baton_home::environment::Environment;
 
 use super::*;
 

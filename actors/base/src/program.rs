@@ -15,22 +15,22 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// Result of a program.
 #[derive(Debug)]
-pub(crate) struct ProgramOutput {
+pub struct ProgramOutput {
     /// True if it exited with success.
-    pub(crate) is_ok: bool,
+    pub is_ok: bool,
     /// Its standard output and standard error.
-    pub(crate) output: String,
+    pub output: String,
 }
 
 impl ProgramOutput {
     /// The last line of output: the reason of a failure.
-    pub(crate) fn reason(&self) -> &str {
+    pub fn reason(&self) -> &str {
         self.output.trim().lines().last().unwrap_or("it does not say why")
     }
 }
 
 /// Finds a program on the path.
-pub(crate) fn find(name: &str) -> Option<PathBuf> {
+pub fn find(name: &str) -> Option<PathBuf> {
     let endings: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ""] } else { &[""] };
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
@@ -40,7 +40,7 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
 }
 
 /// True if the file is executable.
-pub(crate) fn is_program(path: &Path) -> bool {
+pub fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && is_executable(&metadata))
 }
 
@@ -56,7 +56,7 @@ fn is_executable(_: &Metadata) -> bool {
 }
 
 /// Runs a program with empty standard input. It is killed after `wait`, which is an error.
-pub(crate) fn run(program: &Path, arguments: &[String], wait: Duration) -> io::Result<ProgramOutput> {
+pub fn run(program: &Path, arguments: &[String], wait: Duration) -> io::Result<ProgramOutput> {
     // A file instead of a pipe: a process that the program leaves behind cannot block us.
     let mut output = tempfile::tempfile()?;
     let mut child = Command::new(program)

@@ -6,8 +6,9 @@ use baton_protocol::Agent;
 
 use super::entry_form::{self, EntryForm};
 use super::hooks::{self, HookForm};
-use crate::environment::{Environment, in_time};
-use crate::program;
+use baton_base::bounded_fs::in_time;
+use baton_base::program;
+use baton_home::environment::Environment;
 
 /// An agent that Baton can be set up in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -39,7 +40,7 @@ pub enum Host {
 
 /// How Baton is set up in an agent.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Setup {
+pub struct Setup {
     /// The agent's name for display.
     pub(crate) title: &'static str,
     /// Names of its program; the first is the one with the command `mcp`, if that changes its servers.
@@ -49,7 +50,7 @@ pub(crate) struct Setup {
     /// The file for hooks, below the folder.
     pub(crate) settings: &'static str,
     /// The hooks in it. `None` if the agent has no hooks that are sure to be called.
-    pub(crate) hooks: Option<&'static HookForm>,
+    pub hooks: Option<&'static HookForm>,
     /// Files beside it that have the hooks in its place while they exist, in a form that is not sure.
     pub(crate) elsewhere: &'static [&'static str],
     /// The file that is all Baton's and calls the hooks, if `hooks` cannot be entries of a file.
@@ -147,12 +148,12 @@ impl Host {
     }
 
     /// True for an agent in which nothing is set up: only its sessions in projects are read.
-    pub(crate) fn is_in_projects(self) -> bool {
+    pub fn is_in_projects(self) -> bool {
         matches!(self, Self::Aider | Self::Crush)
     }
 
     /// The agent whose sessions are read.
-    pub(crate) fn agent(self) -> Agent {
+    pub fn agent(self) -> Agent {
         match self {
             Self::Claude => Agent::ClaudeCode,
             Self::Codex => Agent::Codex,
@@ -169,12 +170,12 @@ impl Host {
     }
 
     /// The one of an agent, if there is anything to set up for it.
-    pub(crate) fn of(agent: Agent) -> Option<Self> {
+    pub fn of(agent: Agent) -> Option<Self> {
         <Self as clap::ValueEnum>::value_variants().iter().copied().find(|host| host.agent() == agent)
     }
 
     /// How Baton is set up in it.
-    pub(crate) fn setup(self) -> Setup {
+    pub fn setup(self) -> Setup {
         match self {
             Self::Claude => CLAUDE,
             Self::Codex => Setup {
@@ -280,22 +281,22 @@ impl Host {
     }
 
     /// True if it can have MCP servers.
-    pub(crate) fn has_servers(self) -> bool {
+    pub fn has_servers(self) -> bool {
         self.setup().servers != Servers::Nowhere
     }
 
     /// The name of its program.
-    pub(crate) fn program(self) -> &'static str {
+    pub fn program(self) -> &'static str {
         self.setup().programs[0]
     }
 
     /// Its display name.
-    pub(crate) fn title(self) -> &'static str {
+    pub fn title(self) -> &'static str {
         self.setup().title
     }
 
     /// The word that names it on a command line.
-    pub(crate) fn word(self) -> String {
+    pub fn word(self) -> String {
         clap::ValueEnum::to_possible_value(&self).map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
@@ -314,7 +315,7 @@ impl Host {
 
     /// The agents on this machine: those with a program on the path or whose folder exists. If there is none, Claude
     /// Code, which may be installed later.
-    pub(crate) fn found(environment: &Environment) -> Vec<Self> {
+    pub fn found(environment: &Environment) -> Vec<Self> {
         // A folder that does not answer counts as existing; reading it will report the problem.
         let has_folder = |folder: PathBuf| in_time(move || folder.is_dir()).unwrap_or(true);
         let has_program = |host: &Self| host.setup().programs.iter().any(|name| program::find(name).is_some());

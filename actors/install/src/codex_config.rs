@@ -19,7 +19,7 @@ use super::target::{self, Target};
 pub(super) const SERVERS: &str = "mcp_servers";
 
 /// The file's content; empty if there is none.
-pub(crate) fn read(path: &Path) -> Result<Value, target::Error> {
+pub fn read(path: &Path) -> Result<Value, target::Error> {
     let target = Target::read(path)?;
     value(target.text())
         .map_err(|error| target.unfit(&format!("cannot be used: {error}; Codex does not start with it")))

@@ -16,7 +16,7 @@ pub(crate) const MARKETPLACE: &str = "baton-local";
 const MARKET_FILE: &str = ".claude-plugin/marketplace.json";
 
 /// Plugins of Baton that the settings enable.
-pub(crate) fn enabled(settings: &Value) -> Vec<String> {
+pub fn enabled(settings: &Value) -> Vec<String> {
     let plugins = settings.get("enabledPlugins").and_then(Value::as_object);
     let is_on = |value: &Value| !matches!(value, Value::Bool(false) | Value::Null);
     let own = |name: &str| name.split('@').next() == Some(NAME);

@@ -10,8 +10,8 @@ use baton_base::io_remedy::Obstacle;
 use baton_base::transcript_file;
 use serde_json::Value;
 
-use crate::atomic_file;
-use crate::environment::within;
+use baton_base::atomic_file;
+use baton_base::bounded_fs::within;
 
 /// Largest file that is changed, in bytes; settings are far smaller.
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
@@ -67,19 +67,19 @@ fn remedy(error: &io::Error) -> &'static str {
 
 /// A file as it was read; it need not exist.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub struct Target {
     /// The path as named.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// The path with links resolved.
     real: PathBuf,
     /// Its content; `None` if it does not exist.
-    pub(crate) text: Option<String>,
+    pub text: Option<String>,
     metadata: Option<Metadata>,
 }
 
 impl Target {
     /// Reads a file, with a time limit for file systems that do not answer.
-    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+    pub fn read(path: &Path) -> Result<Self, Error> {
         let asked = path.to_owned();
         let hung = || Error::Hung { folder: path.parent().unwrap_or(path).to_owned() };
         within(ANSWER, move || Self::look(&asked)).unwrap_or_else(|| Err(hung()))
@@ -111,12 +111,12 @@ impl Target {
     }
 
     /// Replaces a file of our own, without a backup.
-    pub(crate) fn replace(&self, text: &str) -> Result<(), Error> {
+    pub fn replace(&self, text: &str) -> Result<(), Error> {
         self.put(&self.real, text.as_bytes(), true).map_err(|source| self.failed(source))
     }
 
     /// Removes the file, which we created.
-    pub(crate) fn remove(&self) -> Result<(), Error> {
+    pub fn remove(&self) -> Result<(), Error> {
         self.is_unchanged()?;
         fs::remove_file(&self.real).map_err(|source| self.failed(source))
     }
