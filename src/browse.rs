@@ -16,7 +16,7 @@ mod controls;
 mod conversation;
 mod draw;
 mod found;
-mod keys;
+mod key_help;
 mod lane;
 mod list;
 mod messages;

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::client::{self, Client};
 use crate::environment::Environment;
 use baton_base::program;
-use baton_install::target::{self, Target};
+use baton_install::foreign_file::{self, Target};
 use definition::Definition;
 
 /// Time limit of the service manager; stopping a daemon waits until everything is written.
@@ -38,7 +38,7 @@ pub enum Error {
     Own(#[source] std::io::Error),
     /// The definition's file could not be read or written.
     #[error(transparent)]
-    Target(#[from] target::Error),
+    Target(#[from] foreign_file::Error),
     /// A file that is not ours is in its place.
     #[error("{} was not written by Baton; move it away first", .0.display())]
     Foreign(PathBuf),

@@ -57,7 +57,7 @@ use baton_config::settings::{Settings, SettingsReader};
 use baton_journal::session_table::{TableFold, TableReader};
 use baton_journal::vitals::Vitals;
 use baton_journal::{DiskJournal, Journal, OpenError};
-use baton_store::forgotten::ForgottenSessions;
+use baton_store::fingerprints::ForgottenSessions;
 use baton_tracking::watcher;
 use baton_vault::NoteWriter;
 

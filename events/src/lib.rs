@@ -1,7 +1,7 @@
 //! The core of Baton: what happened in a coding agent's session, and what it means.
 //!
 //! Pure, synchronous and deterministic: no I/O, no async, no clock, no randomness. Time, ids and bytes come in as
-//! arguments; values go out. Everything that touches the world is in `baton-actors`.
+//! arguments; values go out. Everything that touches the world is below `actors/`.
 //!
 //! # Glossary
 //!

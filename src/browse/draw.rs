@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 use super::app::App;
 use super::choice::Choice;
 use super::found::name_of;
-use super::keys::KEYS;
+use super::key_help::KEYS;
 use super::list::ENTRY_LINES;
 use super::preview::{self, Sheet};
 use super::query_line::QueryLine;

@@ -11,12 +11,12 @@ use baton_base::program;
 use baton_install::Host;
 use baton_install::codex_config;
 use baton_install::document::Document;
+use baton_install::foreign_file::Target;
 use baton_install::hook_command::HookCommand;
 use baton_install::hooks::{self, CLAUDE, FoundHook, HookForm};
 use baton_install::locations::{self, AgentFiles, Programs, Scope};
 use baton_install::script::{self, Found};
 use baton_install::server::{self, Registered, Server};
-use baton_install::target::Target;
 use baton_install::{instead, plugin, retention};
 
 /// An existing settings file.

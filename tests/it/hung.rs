@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::full::{Hung, run_where_hung_may_be_mounted};
+use crate::full_disk::{Hung, run_where_hung_may_be_mounted};
 use crate::sockets::Raw;
 use crate::world::{World, id, text, wait};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::full::{Hung, run_where_hung_may_be_mounted};
+use crate::full_disk::{Hung, run_where_hung_may_be_mounted};
 
 #[test]
 fn where_a_root_does_not_answer() {

@@ -44,7 +44,7 @@ mod explain;
 mod families;
 mod files;
 mod forget;
-mod full;
+mod full_disk;
 mod graph;
 mod groups;
 mod handoff;

@@ -12,14 +12,14 @@ use serde_json::Value;
 use toml_edit::{Document, DocumentMut, InlineTable, Item, Table, TableLike};
 
 use super::document::Error;
+use super::foreign_file::{self, Target};
 use super::server::{HOME, NAME, Registered, Server};
-use super::target::{self, Target};
 
 /// The table with all servers.
 pub(super) const SERVERS: &str = "mcp_servers";
 
 /// The file's content; empty if there is none.
-pub fn read(path: &Path) -> Result<Value, target::Error> {
+pub fn read(path: &Path) -> Result<Value, foreign_file::Error> {
     let target = Target::read(path)?;
     value(target.text())
         .map_err(|error| target.unfit(&format!("cannot be used: {error}; Codex does not start with it")))

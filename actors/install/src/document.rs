@@ -15,7 +15,7 @@ use jsonc_parser::common::Ranged as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::target::Target;
+use super::foreign_file::Target;
 
 /// Byte order mark, which some editors write.
 const MARK: &str = "\u{feff}";

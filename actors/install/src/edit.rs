@@ -8,10 +8,10 @@ use super::agents::Host;
 use super::codex_config;
 use super::document::{self, Document};
 use super::entry_form;
+use super::foreign_file::Target;
 use super::hooks::{self, AllHooks};
 use super::locations::Scope;
 use super::plan::{Change, Kind};
-use super::target::Target;
 use super::{Error, Installer, Unfit, UnfitKind};
 
 /// What is put into a file.

@@ -9,6 +9,7 @@ pub mod codex_config;
 pub mod document;
 mod edit;
 mod entry_form;
+pub mod foreign_file;
 mod guidance;
 pub mod hook_command;
 pub mod hooks;
@@ -19,7 +20,6 @@ mod registration;
 mod remark;
 pub mod script;
 pub mod server;
-pub mod target;
 
 use std::path::{Path, PathBuf};
 
@@ -29,12 +29,12 @@ use agents::{Servers, Setup};
 use baton_base::program;
 use baton_home::environment::Environment;
 use edit::Part;
+use foreign_file::Target;
 use hook_command::HookCommand;
 use locations::{AgentFiles, Programs};
 use plan::Kind;
 use remark::switched_off;
 use server::{Registered, Server};
-use target::Target;
 
 pub use agents::Host;
 pub use locations::Scope;
@@ -47,7 +47,7 @@ pub use remark::{instead, retention};
 pub enum Error {
     /// A file could not be read or changed.
     #[error(transparent)]
-    Target(#[from] target::Error),
+    Target(#[from] foreign_file::Error),
     /// A file's content is not as required.
     #[error("{}: {source}; nothing was written: {remedy}", path.display())]
     Content {

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use similar::TextDiff;
 
+use super::foreign_file::{self, Target};
 use super::server::Server;
-use super::target::{self, Target};
 
 /// Context lines around a change.
 const CONTEXT: usize = 3;
@@ -49,7 +49,7 @@ pub(super) enum Kind {
 pub enum ChangeError {
     /// A file could not be changed.
     #[error(transparent)]
-    Target(#[from] target::Error),
+    Target(#[from] foreign_file::Error),
     /// Another program failed; the message names what to run.
     #[error("{0}")]
     Program(String),

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::document;
+use super::foreign_file::{self, Error, Target};
 use super::hook_command::HookCommand;
 use super::hooks::{AllHooks, CLAUDE};
 use super::server::{NAME, Server};
-use super::target::{self, Error, Target};
 
 /// The marketplace's name, as in `baton@baton-local`.
 pub(crate) const MARKETPLACE: &str = "baton-local";
@@ -71,7 +71,7 @@ pub(crate) fn write(folder: &Path, command: &HookCommand, server: &Server) -> Re
 }
 
 fn is_ours(folder: &Path) -> bool {
-    target::json(&folder.join(MARKET_FILE)).is_some_and(|market| market["name"] == MARKETPLACE)
+    foreign_file::json(&folder.join(MARKET_FILE)).is_some_and(|market| market["name"] == MARKETPLACE)
 }
 
 fn files(command: &HookCommand, server: &Server) -> [(&'static str, Value); 4] {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::plan::{Change, Kind, Plan};
 use super::server::{self, Registered, Server};
-use super::{Installer, target};
+use super::{Installer, foreign_file};
 
 impl Installer {
     /// Plans registering the server through `claude`.
@@ -55,7 +55,7 @@ impl Installer {
     /// The file that registers the server for this project only and not for the user. The output of `claude` would not
     /// tell these apart.
     pub(super) fn registered_here_only(&self) -> Option<&Path> {
-        let (path, file) = self.registries.iter().find_map(|path| Some((path, target::json(path)?)))?;
+        let (path, file) = self.registries.iter().find_map(|path| Some((path, foreign_file::json(path)?)))?;
         let is_for_user = self.server.in_file(&file) != Registered::Nothing;
         let is_here = self.server.in_project(&file, &self.directory) != Registered::Nothing;
         (is_here && !is_for_user).then_some(path)
@@ -64,7 +64,7 @@ impl Installer {
     /// How the server is registered, according to Claude Code's file or else its command. The file is never written
     /// here, because running sessions rewrite it.
     pub(super) fn registered(&self) -> Registered {
-        let file = self.registries.iter().find_map(|path| target::json(path));
+        let file = self.registries.iter().find_map(|path| foreign_file::json(path));
         match (file.map_or(Registered::Nothing, |file| self.server.in_file(&file)), &self.cli) {
             // A command that does not answer is reported when it has to do something.
             (Registered::Nothing, Some(cli)) => self.server.query(cli).unwrap_or(Registered::Nothing),

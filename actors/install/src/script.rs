@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::agents::Host;
+use super::foreign_file::Target;
 use super::hook_command::HookCommand;
 use super::plan::{Change, Kind};
-use super::target::Target;
 use super::{Error, Installer, UnfitKind};
 
 /// What reports an event, in every agent.

@@ -15,9 +15,9 @@ use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use super::committer::{Append, Committer, Pending, Request};
-use super::compact::{self, CompactError, IndexBuilder, Rewritten};
 use super::files::{DiskFiles, Files};
 use super::index::{self, Entry};
+use super::index_rewrite::{self, CompactError, IndexBuilder, Rewritten};
 use super::ledger::measure;
 use super::recovery::{self, OpenError, Recovery};
 use super::sealer::Sealer;
@@ -272,14 +272,14 @@ impl Journal for DiskJournal {
     fn compact(&self, go_on: &mut dyn FnMut(u64, u64) -> bool) -> Result<Rewritten, CompactError> {
         let Ok(_only) = self.rewriting.try_lock() else { return Err(CompactError::UnderWay) };
         self.shared.tail_if_open().map_err(|_| CompactError::Closed)?;
-        let bytes = || compact::folder_bytes(&self.shared.log().join(index::CURRENT));
+        let bytes = || index_rewrite::folder_bytes(&self.shared.log().join(index::CURRENT));
         let bytes_before = bytes();
         let tail = || self.shared.tail();
         let new = IndexBuilder { shared: &self.shared, tail: &tail, go_on }.build()?;
-        let built = compact::folder_bytes(&self.shared.log().join(index::NEW));
+        let built = index_rewrite::folder_bytes(&self.shared.log().join(index::NEW));
         tracing::debug!(bytes_before, built, "index of the log built anew");
         if built >= bytes_before && self.shared.read_index(|_| Ok(())).is_some() {
-            compact::discard(new, self.shared.log());
+            index_rewrite::discard(new, self.shared.log());
             let records = self.shared.tail().position.0;
             return Ok(Rewritten { records, bytes_before, bytes_after: bytes_before, pause: Duration::ZERO });
         }

@@ -33,10 +33,10 @@ use baton_events::envelope::{ChainHash, NewRecord, StoredRecord, Tail};
 
 mod checkpoint;
 mod committer;
-pub mod compact;
 mod disk;
 pub mod files;
 mod index;
+pub mod index_rewrite;
 mod ledger;
 mod memory;
 pub mod offline;
@@ -58,8 +58,8 @@ mod conformance;
 #[cfg(test)]
 mod tests;
 
-pub use compact::{CompactError, Rewritten};
 pub use disk::{DiskJournal, Options};
+pub use index_rewrite::{CompactError, Rewritten};
 pub use memory::MemoryJournal;
 pub use recovery::{Cut, OpenError, Recovery};
 pub use verify::{Auditor, Finding, Verified};

@@ -66,7 +66,7 @@ mod term_postings;
 #[cfg(test)]
 mod tests;
 mod texts;
-mod titles;
+mod titles_of_others;
 mod turn_scores;
 mod turn_table;
 mod turns;
@@ -93,7 +93,7 @@ pub use search::{Hit, Kind, SearchResult, Unread};
 pub use searcher::Searcher;
 pub use snapshot::SessionCourse;
 pub use store::{Checkpoint, Opened, Store};
-pub use titles::Titles;
+pub use titles_of_others::Titles;
 
 /// Version of everything that determines what the index holds. Raise it with every change of the analyzer, the fields,
 /// the cutting into units, entities and facts, the filter or the redaction, or when an earlier version may have written

@@ -1,4 +1,5 @@
-//! How a session's score is composed; the only place with weights.
+//! How a session's score is composed, and the weights of its parts. A favoured session (`search`) and synonyms (`query`)
+//! have factors beside their use.
 //!
 //! # Decisions
 //!

@@ -14,7 +14,7 @@ use baton_base::transcript_root::Root;
 use baton_config::settings::Settings;
 use baton_journal::MemoryJournal;
 use baton_journal::session_table::TableFold;
-use baton_store::forgetting::{Erasure, TextKeeper as _};
+use baton_store::text_keeper::{Erasure, TextKeeper as _};
 use baton_tracking::session::{CloseCall, Switch, Switched};
 
 const DEADLINE: Duration = Duration::from_secs(60);

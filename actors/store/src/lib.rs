@@ -3,9 +3,9 @@
 pub mod chunks;
 pub mod conversation;
 pub mod disk_usage;
-pub mod forgetting;
-pub mod forgotten;
+pub mod fingerprints;
 pub mod model_answer;
 mod plain_file;
 pub mod store_file;
+pub mod text_keeper;
 pub mod transcript_reader;

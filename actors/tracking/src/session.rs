@@ -45,7 +45,7 @@ use baton_journal::session_stream::SessionStream;
 use baton_journal::session_table::TableReader;
 use baton_journal::{AppendError, Journal};
 use baton_store::chunks::ChunkStore;
-use baton_store::forgotten::ForgottenSessions;
+use baton_store::fingerprints::ForgottenSessions;
 use baton_views::clones::Clones;
 
 /// What all sessions share.

@@ -7,10 +7,10 @@
 //! compares with the session table.
 
 mod changes;
-mod known;
 mod look;
 mod marker;
 mod read_before;
+mod read_states;
 mod scan;
 mod session_search;
 mod walk;
@@ -34,9 +34,9 @@ use baton_config::settings::{Settings, SettingsReader};
 use baton_journal::session_table::TableReader;
 
 use changes::Changes;
-use known::{KnownTranscripts, Until};
 use look::Look;
 use read_before::ReadBefore;
+use read_states::{KnownTranscripts, Until};
 use scan::Scan;
 pub use scan::Unusable;
 use session_search::SessionSearch;

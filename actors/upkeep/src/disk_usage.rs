@@ -10,7 +10,7 @@ use baton_events::projection::table::{Row, SessionTable};
 use baton_protocol::answer::{Part, Storage};
 
 use baton_journal::Journal;
-use baton_journal::compact::folder_bytes;
+use baton_journal::index_rewrite::folder_bytes;
 use baton_journal::session_table::TableReader;
 use baton_store::chunks::ChunkStore;
 use baton_tracking::indexer;

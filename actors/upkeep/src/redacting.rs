@@ -42,7 +42,7 @@ use baton_base::throttle::Throttle;
 use baton_base::transcript_file;
 use baton_journal::session_table::TableReader;
 use baton_memos::Memos;
-use baton_store::forgetting::TextKeepers;
+use baton_store::text_keeper::TextKeepers;
 use baton_tracking::indexer;
 use baton_tracking::indexer::redacting::{Again, Error};
 use baton_tracking::session::{Switch, Switched};

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use baton_base::durable;
 use baton_base::limits;
 use baton_journal::session_table::TableReader;
-use baton_store::forgetting::{Erasure, TextKeeper as _};
+use baton_store::text_keeper::{Erasure, TextKeeper as _};
 use baton_tracking::indexer;
 use baton_tracking::session::{Switch, Switched};
 use baton_tracking::supervisor;

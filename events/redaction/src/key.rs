@@ -1,8 +1,8 @@
 //! Matches the rows of the key table against a text.
 
 use super::alphabet::{ALNUM, DIGIT, DOT, HEX, HYPHEN, LOWER, PLUS, UNDERSCORE, UPPER, is, run_end};
+use super::prefixes::{Body, KEYS, Key};
 use super::randomness::{is_hex, is_random, is_uuid, is_words};
-use super::rules::{Body, KEYS, Key};
 use super::{Cut, past_word};
 
 /// Shortest line that a terminal wraps, in bytes.

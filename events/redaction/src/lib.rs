@@ -55,16 +55,16 @@ mod name;
 mod neighbour;
 mod password;
 mod placeholder;
+mod prefixes;
 mod program_input;
 mod randomness;
 pub mod raw_json;
-mod rules;
 mod run;
 mod separator;
 mod shape;
 mod table;
 mod url;
-mod view;
+mod visible_text;
 mod wallet;
 mod word;
 
@@ -161,7 +161,7 @@ fn run_pass(text: &str, signs: Signs) -> Option<String> {
 
 /// Runs one pass over the text's view, and cuts what it finds from the text.
 fn run_pass_on_view(text: &str, signs: Signs) -> Option<String> {
-    let view = if signs.has(Signs::ESCAPES | Signs::WIDE) { view::View::new(text)? } else { return None };
+    let view = if signs.has(Signs::ESCAPES | Signs::WIDE) { visible_text::View::new(text)? } else { return None };
     let mut next = next_credential(&view.text, Signs::new(&view.text));
     let mut seen = 0;
     cut_out(text, |from| {

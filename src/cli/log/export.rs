@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use baton_conversation::record::Position;
 use baton_redaction::redact;
 use baton_store::chunks::ChunkStore;
-use baton_store::forgotten::ForgottenSessions;
+use baton_store::fingerprints::ForgottenSessions;
 use baton_upkeep::archive;
 use baton_upkeep::archive::{ExportRequest, ExportSummary, Offline};
 

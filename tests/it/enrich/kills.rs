@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{configure, costs, enriched, enrichment, session, talks};
 #[cfg(target_os = "linux")]
-use crate::full::limit_files;
+use crate::full_disk::limit_files;
 use crate::world::{World, files_below, finished, id, list, wait};
 
 #[test]

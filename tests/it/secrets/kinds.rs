@@ -11,7 +11,7 @@ pub(super) struct Secret {
     pub(super) anywhere: bool,
 }
 
-const TABLE: &str = include_str!("../../../events/redaction/src/rules.rs");
+const TABLE: &str = include_str!("../../../events/redaction/src/prefixes.rs");
 const HEX: &[u8] = b"0123456789abcdef";
 const LOWER: &[u8] = b"abcdefghijklmnopqrstuvwxyz234567";
 const UPPER: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";

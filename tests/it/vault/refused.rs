@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::{configure, goes_on, notes, ready, until, worked};
-use crate::full::{read_only, run_where_mounting_is_allowed};
+use crate::full_disk::{read_only, run_where_mounting_is_allowed};
 use crate::world::{World, files_below, id, skipped, text, wait};
 
 fn with_vault() -> (World, PathBuf) {

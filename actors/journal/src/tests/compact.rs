@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::super::compact::{CompactError, folder_bytes};
 use super::super::index;
+use super::super::index_rewrite::{CompactError, folder_bytes};
 use super::verify::CollectRecords;
 use super::*;
 

@@ -20,7 +20,7 @@ use crate::{memo, resolve};
 use baton_base::latest::Latest;
 use baton_base::transcript_file;
 use baton_journal::{Journal, ReadError};
-use baton_store::forgotten::ForgottenSessions;
+use baton_store::fingerprints::ForgottenSessions;
 use baton_tracking::supervisor::Degraded;
 use baton_tracking::transcript_roots::Roots;
 use baton_tracking::watcher::Overview;

@@ -39,8 +39,8 @@ use baton_base::transcript_file::{self, FileSeen};
 use baton_journal::Journal;
 use baton_memos::Memos;
 use baton_store::chunks::Removed;
-use baton_store::forgetting::{self, Erasure, TextKeepers};
-use baton_store::forgotten::{self, ForgottenSessions, Marks};
+use baton_store::fingerprints::{self, ForgottenSessions, Marks};
+use baton_store::text_keeper::{self, Erasure, TextKeepers};
 use baton_store::transcript_reader;
 use baton_tracking::session::{Switch, Switched};
 use baton_tracking::{indexer, supervisor};
@@ -208,7 +208,7 @@ impl Run {
             steps.fetch_add(1, Ordering::Relaxed);
         };
         let erasure = Erasure { sessions: &gone, position, step: &step };
-        let report = forgetting::erase(&self.forget.keepers, erasure).await;
+        let report = text_keeper::erase(&self.forget.keepers, erasure).await;
         (self.done.removed, self.done.edited) = (report.removed, report.edited);
         self.done.problems.extend(report.problems);
         let Removed { files, bytes } = self.done.removed;
@@ -269,7 +269,7 @@ impl Run {
             let kept = targets.iter().map(|target| {
                 let known = searcher.as_ref().and_then(|searcher| searcher.record_marks(&target.id).ok());
                 let marks = known.filter(|marks| !marks.is_empty()).unwrap_or_else(|| marks_of_file(&table, target));
-                (target.id.clone(), forgotten::select_marks(&marks))
+                (target.id.clone(), fingerprints::select_marks(&marks))
             });
             forgotten_sessions.keep(kept.collect())
         });

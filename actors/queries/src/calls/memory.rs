@@ -22,7 +22,7 @@ use baton_base::journal_health::Outage;
 use baton_events::projection::table::SessionTable;
 use baton_journal::Journal;
 use baton_memos::{Done, Memos, Wanted};
-use baton_store::forgetting::{self, Erasure};
+use baton_store::text_keeper::{self, Erasure};
 use baton_tracking::indexer;
 use baton_views::catalog::Catalog;
 
@@ -157,7 +157,7 @@ pub(super) async fn wait_findable(indexer: &indexer::Handle, position: Position)
 /// Waits until no file contains the words of a deleted note. Returns a note for the answer if that takes too long.
 pub(super) async fn wipe_and_wait(wiper: &Wiper, note: Uuid, position: Position) -> Option<String> {
     let sessions = [memo::key(note)];
-    let wiping = forgetting::erase(&wiper.keepers, Erasure { sessions: &sessions, position, step: &|| {} });
+    let wiping = text_keeper::erase(&wiper.keepers, Erasure { sessions: &sessions, position, step: &|| {} });
     let why = match tokio::time::timeout(FINDABLE, wiping).await {
         Ok(report) => report.problems.into_iter().next()?,
         Err(_) => wiper.indexer.memory().1.unwrap_or_else(|| "the searchable memory is busy".to_owned()),

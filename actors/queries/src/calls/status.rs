@@ -30,7 +30,7 @@ use baton_base::limits;
 use baton_config::configuration::Configuration;
 use baton_config::settings::Settings;
 use baton_journal::Journal;
-use baton_store::forgotten::ForgottenSessions;
+use baton_store::fingerprints::ForgottenSessions;
 use baton_tracking::embedding::Embedder;
 use baton_tracking::enricher::Enricher;
 use baton_tracking::hooks::Hooks;

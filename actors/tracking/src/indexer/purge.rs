@@ -12,7 +12,7 @@ use super::covering::MEMORIES;
 use super::{Handle, JobOutcome, Msg, redacting};
 use baton_base::limits;
 use baton_store::chunks::Removed;
-use baton_store::forgetting::{Erasing, Erasure, Report, TextKeeper, is_gone};
+use baton_store::text_keeper::{Erasing, Erasure, Report, TextKeeper, is_gone};
 
 /// Interval at which a void job is checked for its end.
 const LOOK: Duration = Duration::from_millis(10);

@@ -9,7 +9,7 @@ use super::{State, Switched};
 use baton_base::limits;
 use baton_base::transcript_file::FileSeen;
 use baton_journal::AppendError;
-use baton_store::forgotten::Marks;
+use baton_store::fingerprints::Marks;
 use baton_store::transcript_reader;
 use baton_store::transcript_reader::Start;
 

@@ -63,7 +63,7 @@ impl State {
             let submitted = self.submit(&Command::Signal(call.signal), Some(&call.command)).await;
             answer(submitted, reply)
         };
-        // A hook waits at most 100 ms, so its signal is recorded first, even for a session that is not discovered yet.
+        // A hook waits a tenth of a second, so its signal is recorded first, even for a session that is not discovered yet.
         // The file is read after the hook has returned.
         if let Some(file) = seen {
             let _ = myself.send_message(Msg::Seen(file));

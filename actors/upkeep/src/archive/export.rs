@@ -35,7 +35,7 @@ use baton_journal::session_stream;
 use baton_journal::session_table::{TableFold, TableReader};
 use baton_journal::{Exact, Fold};
 use baton_store::chunks::ChunkStore;
-use baton_store::forgotten::{ForgottenSession, ForgottenSessions};
+use baton_store::fingerprints::{ForgottenSession, ForgottenSessions};
 
 /// Most times that the export moves on to a later end of the log because a conversation was replaced.
 const ROUNDS_MAX: usize = 8;

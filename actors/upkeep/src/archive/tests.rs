@@ -17,7 +17,7 @@ use super::*;
 use baton_config::import_boundary::ImportBoundary;
 use baton_journal::{DiskJournal, Journal, Options};
 use baton_store::chunks::{ChunkStore, Header};
-use baton_store::forgotten::ForgottenSessions;
+use baton_store::fingerprints::ForgottenSessions;
 
 const SECRET: &str = "sk-ant-api03-a1B2c3D4e5F6a1B2c3D4e5F6";
 
@@ -182,8 +182,10 @@ fn what_copies_of_forgotten_sessions_are_known_by_comes_along() {
     assert!(!home.export(&session).1.contains("\"forgotten\":["));
 
     let line = file.lines().find(|line| line.contains("\"forgotten\":[\"")).unwrap();
-    let many =
-        format!(r#"{{"session":"c","forgotten":{:?}}}"#, vec!["0000000000000001"; baton_store::forgotten::MARKS + 1]);
+    let many = format!(
+        r#"{{"session":"c","forgotten":{:?}}}"#,
+        vec!["0000000000000001"; baton_store::fingerprints::MARKS + 1]
+    );
     for wrong in [
         file.replace(line, &line.replace("\"c\"", "\"a\"")),
         file.replace(line, &format!("{line}\n{line}")),

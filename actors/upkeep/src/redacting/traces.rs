@@ -11,7 +11,7 @@ use baton_redaction::redact;
 use super::{Redacting, StoredText, join_first};
 use baton_base::project::is_directory;
 use baton_base::transcript_file;
-use baton_store::forgetting::{self, Erasure, Report};
+use baton_store::text_keeper::{self, Erasure, Report};
 
 /// Most edited notes that are remembered.
 const EDITED: usize = 64;
@@ -28,7 +28,7 @@ impl Redacting {
         };
         let position = stored.table.now().position();
         let erasure = Erasure { sessions: &changed, position, step: &|| {} };
-        let Report { edited, stays, problems, .. } = forgetting::erase(&stored.keepers, erasure).await;
+        let Report { edited, stays, problems, .. } = text_keeper::erase(&stored.keepers, erasure).await;
         for (id, why) in stays {
             self.give_up(&id, why);
         }

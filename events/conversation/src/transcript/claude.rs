@@ -5,7 +5,7 @@
 
 mod block;
 mod copy;
-mod known;
+mod ignored_names;
 mod prompt_parts;
 mod prompt_text;
 mod queue;
@@ -229,9 +229,9 @@ fn record(mut fields: Fields<'_>, writer: &mut ItemWriter<'_>) -> Option<usize> 
         b"fork-context-ref" => {}
         b"progress" => {
             let facts = record.data.and_then(|data| data.fields().find(|(key, _)| key.raw() == b"type"));
-            count_if_unknown(b"progress", facts.and_then(|(_, kind)| kind.text()), &known::PROGRESS, writer);
+            count_if_unknown(b"progress", facts.and_then(|(_, kind)| kind.text()), &ignored_names::PROGRESS, writer);
         }
-        silent if known::RECORDS.has_bytes(silent) => {}
+        silent if ignored_names::RECORDS.has_bytes(silent) => {}
         // For tests through the binary: a record on which the reader panics, always or only if it reads texts.
         #[cfg(debug_assertions)]
         b"baton:stumble" if writer.wants_text || record.subtype.is_none() => unreachable!("a test asked for it"),
@@ -357,7 +357,7 @@ fn assistant_block(record: &Record<'_>, block: &Block<'_>, stamp: &Stamp<'_>, wr
 }
 
 fn other_block(kind: &[u8], writer: &mut ItemWriter<'_>) {
-    if !known::BLOCKS.has_bytes(kind) {
+    if !ignored_names::BLOCKS.has_bytes(kind) {
         writer.seen.count_unknown(&format!("block:{}", String::from_utf8_lossy(kind)), 1);
     }
 }
@@ -418,7 +418,7 @@ fn attachment(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_
     let field = |name: &[u8]| attachment.get(name);
     let kind = field(b"type").and_then(Value::text);
     if kind.map(Text::raw) != Some(b"queued_command") {
-        return count_if_unknown(b"attachment", kind, &known::ATTACHMENTS, writer);
+        return count_if_unknown(b"attachment", kind, &ignored_names::ATTACHMENTS, writer);
     }
     let author = match field(b"commandMode").and_then(Value::text).map(Text::raw) {
         Some(b"task-notification") => Author::Harness,
@@ -439,7 +439,7 @@ fn system(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
         }
         Some(b"away_summary") => content().into_iter().for_each(|text| writer.notice(stamp, &text)),
         Some(b"compact_boundary" | b"microcompact_boundary") => compaction(record, stamp, writer),
-        _ => count_if_unknown(b"system", record.subtype, &known::SYSTEM, writer),
+        _ => count_if_unknown(b"system", record.subtype, &ignored_names::SYSTEM, writer),
     }
 }
 

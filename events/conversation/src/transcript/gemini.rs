@@ -17,8 +17,8 @@
 //! - The session's id is the first 8 characters of it, because the name of the file has no more. The agent goes on only
 //!   with the whole one, which is read from the header when somebody asks for it.
 
-mod again;
 mod result;
+mod rewritten_whole;
 pub(super) mod typed;
 
 use crate::filter::media::Media;
@@ -164,7 +164,7 @@ fn message(kind: &[u8], message: Value<'_>, stamp: &Stamp<'_>, writer: &mut Item
     let content = message.get(b"content").or_else(|| message.get(b"parts")).unwrap_or(Value::Null);
     let kind = if kind == b"model" { b"gemini" } else { kind };
     let is_models = message.get(b"model").is_some() || message.get(b"toolCalls").is_some();
-    if matches!(kind, b"user" | b"gemini") && !is_models && again::goes_on(stamp, writer) {
+    if matches!(kind, b"user" | b"gemini") && !is_models && rewritten_whole::goes_on(stamp, writer) {
         // A person may go back to it.
         stamp.uuid.filter(|_| kind == b"user").into_iter().for_each(|id| writer.below(stamp, id));
         return;
@@ -202,7 +202,7 @@ fn change(set: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     }
     text(summary).into_iter().for_each(|summary| writer.title(stamp, TitleSource::Model, &summary.decode()));
     let Some(messages) = messages else { return };
-    again::end(messages, writer);
+    rewritten_whole::end(messages, writer);
     let mut before = None;
     for message in messages.elements() {
         let [kind, at, content] = pick(message, [b"type", b"timestamp", b"content"]);
@@ -270,7 +270,7 @@ fn user(content: Value<'_>, shown: Option<Value<'_>>, stamp: &Stamp<'_>, writer:
     let mut begun = false;
     let mut begin = |writer: &mut ItemWriter<'_>| {
         if !std::mem::replace(&mut begun, true) {
-            again::prompted(writer);
+            rewritten_whole::prompted(writer);
             writer.abandon_calls(stamp);
             writer.wordless_prompt(stamp);
         }
@@ -287,7 +287,7 @@ fn user(content: Value<'_>, shown: Option<Value<'_>>, stamp: &Stamp<'_>, writer:
             begin(writer);
             writer.prompt(stamp, words);
         } else {
-            if matches!(said, Typed::Context { .. }) && again::begins(stamp, writer) {
+            if matches!(said, Typed::Context { .. }) && rewritten_whole::begins(stamp, writer) {
                 return;
             }
             context(&said, stamp, writer);

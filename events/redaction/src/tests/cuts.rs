@@ -2,7 +2,7 @@
 //! source.
 
 use super::*;
-use crate::rules::{Body, KEYS, Key};
+use crate::prefixes::{Body, KEYS, Key};
 
 /// Pseudo-random characters of an alphabet, the same every time.
 fn drawn(seed: u64, alphabet: &[u8], chars: usize) -> String {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::announcement::{CALLS, FUNCTIONS, WORDS};
 use crate::language::NAMES;
-use crate::rules::KEYS;
+use crate::prefixes::KEYS;
 
 const SMALL_BYTES: usize = 8_000;
 const LARGE_BYTES: usize = 4 * SMALL_BYTES;

@@ -12,7 +12,7 @@ use crate::handoff::Handoffs;
 use crate::session_states_file::SessionStatesFile;
 use baton_base::{durable, limits};
 use baton_store::chunks::{ChunkStore, Removed};
-use baton_store::forgetting::{Erasing, Erasure, Report, TextKeeper, TextKeepers};
+use baton_store::text_keeper::{Erasing, Erasure, Report, TextKeeper, TextKeepers};
 use baton_tracking::indexer;
 use baton_vault::NoteWriter;
 

@@ -20,7 +20,7 @@ use uuid::Uuid;
 use super::{Error, Projector};
 use baton_memory::{Entry, Titles};
 use baton_store::chunks;
-use baton_store::forgetting::is_gone;
+use baton_store::text_keeper::is_gone;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Applies an event of a memo.

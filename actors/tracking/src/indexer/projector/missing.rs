@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{Error, Interrupt, LOOK_AGAIN, LOOKED_AT, Projector};
 use crate::indexer::large::is_large;
-use baton_store::forgetting::all_gone;
+use baton_store::text_keeper::all_gone;
 
 impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Puts in sessions that are missing because their conversations could not be read: checks all of them when the log

@@ -4,7 +4,7 @@ use baton_conversation::record::{Position, SessionId};
 use tokio::sync::oneshot;
 
 use super::{Error, Projector};
-use baton_store::forgetting::is_gone;
+use baton_store::text_keeper::is_gone;
 
 /// A requested purge: everything of forgotten sessions, and the former text of others.
 pub(super) struct Purge {

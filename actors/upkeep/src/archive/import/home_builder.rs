@@ -22,8 +22,8 @@ use baton_journal::refill;
 use baton_journal::refill::Refill;
 use baton_journal::session_table::{TableFold, TableReader};
 use baton_store::chunks::{ChunkRef, ChunkStore, LINE_MAX_BYTES};
-use baton_store::forgotten;
-use baton_store::forgotten::{ForgottenSession, ForgottenSessions};
+use baton_store::fingerprints;
+use baton_store::fingerprints::{ForgottenSession, ForgottenSessions};
 
 /// Why a line was not accepted.
 pub(super) enum LineError {
@@ -169,7 +169,7 @@ impl HomeBuilder {
                 {
                     return Err(Refusal::Misplaced("no event forgets this session, or it came already").into());
                 }
-                if marks.len() > forgotten::MARKS {
+                if marks.len() > fingerprints::MARKS {
                     return Err(Refusal::Misplaced("it has more fingerprints than a session can have").into());
                 }
                 let marks = marks.into_iter().map(|mark| mark.0).collect();
