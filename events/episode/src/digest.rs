@@ -185,6 +185,8 @@ pub struct WorkState {
     pub also_modified: Option<Pointed>,
     /// The test, build or lint that passed.
     pub check: Option<String>,
+    /// True if nothing is known to have passed after the last change.
+    pub is_check_old: bool,
     /// The open matters that say the same.
     pub told: Vec<Pointed>,
 }
@@ -358,6 +360,13 @@ fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
     };
     episode.continuation_context = continuation::paragraph(&episode);
     episode
+}
+
+impl WorkState {
+    /// Says if the check passed only before the last change.
+    pub(crate) fn check_age(&self) -> &'static str {
+        if self.is_check_old { " before the last edits" } else { "" }
+    }
 }
 
 impl Episode {

@@ -119,7 +119,8 @@ impl Facts {
             next_steps: entries(&episode.next_steps),
             branch: branch(episode),
             uncommitted: last_entries(&episode.state.uncommitted).map(|file| path(file)).collect(),
-            check: episode.state.check.as_deref().map(|check| quoted(check, ENTRY_CHARS)).unwrap_or_default(),
+            check: episode.state.check.as_deref().map(|check| quoted(check, ENTRY_CHARS)).unwrap_or_default()
+                + episode.state.check_age(),
             cwd: episode.cwd.clone(),
         }
     }

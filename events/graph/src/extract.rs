@@ -16,9 +16,10 @@ use super::builder::{FactDraft, GraphBuilder, Moment};
 use super::claim::Claim;
 use super::issue::Issue;
 use super::package::Package;
+use super::program::RepositoryChange;
 use super::session::label_of;
 use super::{Graph, Label, Relation, Surroundings, issue, package, path, program};
-use baton_conversation::item::{Act, Body, Call, GitOutput, Item, Meta, Outcome, ToolResult};
+use baton_conversation::item::{Act, Body, Call, Item, Meta, Outcome, ToolResult};
 use baton_episode::digest::{CommandLine, Episode, FileModified, failing_line, failing_program, programs};
 use baton_redaction::redact;
 
@@ -43,8 +44,9 @@ struct Extractor<'a> {
     results: BTreeMap<u64, Vec<&'a ToolResult>>,
     /// Files that were edited, with the line of the last edit.
     edits: BTreeMap<&'a str, u64>,
-    /// Subjects of the commits that were printed, with the directory that they were made in if it is known, by line.
-    commits: BTreeMap<u64, (Option<&'a str>, &'a str)>,
+    /// Subjects of the commits that were made, with the directory that they were made in if it is known, by the line of the
+    /// call.
+    commits: BTreeMap<u64, (Option<&'a str>, String)>,
     /// Results that show a failure, by the line of their call.
     failed: BTreeMap<u64, &'a ToolResult>,
     /// Names of the commands that failed without a mend.
@@ -83,7 +85,7 @@ pub(super) fn extract(items: &[Item], episode: &Episode, at: &Surroundings<'_>) 
     extractor.preferences(items);
     extractor.decisions(episode);
     extractor.modified(episode);
-    extractor.moves(items);
+    extractor.moves(items, episode);
     extractor.commits(items);
     extractor.failures(episode);
     extractor.packages(items, episode);
@@ -153,12 +155,15 @@ impl<'a> Extractor<'a> {
                     {
                         self.edits.insert(&edit.path, of.line);
                     }
-                    for made in result.made() {
-                        if let GitOutput::Commit { subject, .. } = made {
-                            let line = self.calls.get(&*result.id).and_then(|(call, _)| text(call, "command"));
-                            let place = line.and_then(other_directory).or(cwd);
-                            self.commits.entry(item.line).or_insert((place, subject));
-                        }
+                    if let Some((call, of)) = self.calls.get(&*result.id).copied() {
+                        let made = commits::made(call, result).into_iter();
+                        let subject = made.into_iter().find_map(|made| match made {
+                            RepositoryChange::Commit { subject, .. } => Some(subject),
+                            _ => None,
+                        });
+                        let place = text(call, "command").and_then(other_directory).or(cwd);
+                        let commit = subject.map(|subject| (place, subject));
+                        commit.into_iter().for_each(|commit| drop(self.commits.entry(of.line).or_insert(commit)));
                     }
                 }
                 _ => {}
@@ -232,7 +237,7 @@ impl<'a> Extractor<'a> {
         // A commit of another repository did not take it.
         let takes = |place: Option<&str>| place.is_none_or(|place| !path.starts_with('/') || lies_below(path, place));
         let later = last.into_iter().flat_map(|last| self.commits.range(last..));
-        let commit = later.map(|(_, commit)| *commit).find(|(place, _)| takes(*place)).map(|(_, subject)| subject);
+        let commit = later.map(|(_, commit)| commit).find(|(place, _)| takes(*place)).map(|(_, subject)| subject);
         super::one_line::one_line(commit.unwrap_or(&self.title), TITLE_CHARS)
     }
 

@@ -469,6 +469,16 @@ fn what_is_moved_lies_elsewhere() {
 }
 
 #[test]
+fn a_file_that_is_there_again_is_not_deleted() {
+    let again = Script::default().prompt("tidy up").bash("rm docs/plan.md src/old.rs", OK).edit("docs/plan.md");
+    let graph = of_with(&again.bash("git commit -qm 'Write the plan anew'", OK).edit("src/new.rs"), None, None);
+    assert_eq!(told(&graph, Relation::Deleted), ["src/old.rs = \"\": session 5acd37a8 deleted src/old.rs"]);
+    // What was changed before a commit that prints nothing was changed for it.
+    let changed = told(&graph, Relation::Modified);
+    assert!(changed.iter().any(|fact| fact.ends_with("docs/plan.md (+12 -3): Write the plan anew")), "{changed:?}");
+}
+
+#[test]
 fn an_error_is_open_until_it_is_resolved() {
     let graph = of_with(&repaired(), None, None);
     let find = |relation| graph.assertions.iter().find(|said| said.relation == relation).unwrap();

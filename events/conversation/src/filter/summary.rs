@@ -7,9 +7,24 @@ pub(super) fn summary(line: &str) -> Option<bool> {
     match count_of_fails(line) {
         Some(0) => Some(true),
         Some(_) => Some(false),
-        None if RUNNERS.iter().any(|start| line.starts_with(start)) || line.contains(EMITTED) => Some(false),
+        None if RUNNERS.iter().any(|start| line.starts_with(start))
+            || line.contains(EMITTED)
+            || counts_errors(line) =>
+        {
+            Some(false)
+        }
         None => stored_summary(line),
     }
+}
+
+/// True if a line of a label and counts has a number of errors first: `Lint: 2 errors, 1 warnings`.
+fn counts_errors(line: &str) -> bool {
+    let Some((label, counts)) = line.split_once(": ") else { return false };
+    let Some((count, what)) = counts.split_once(' ') else { return false };
+    let rest = what.strip_prefix("errors").or_else(|| what.strip_prefix("error"));
+    label.chars().all(char::is_alphanumeric)
+        && count.parse::<u64>().is_ok_and(|count| count > 0)
+        && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", ") || rest.starts_with(" in "))
 }
 
 /// The number in ` 3 fail`: bun prints the counts of passed and of failed tests on lines of their own.

@@ -121,6 +121,8 @@ mod tests {
             "a.ts(3,1): error TS2345: no",
             "npm ERR! Test failed.",
             "# fail 2",
+            "Lint: 2 errors, 1 warnings\n═══",
+            "TypeScript: 1 error in 1 files",
             "Checked 9 files in 12ms. No fixes applied.\nFound 1 error.",
             "Checked 9 files in 12ms. Fixed 2 files.\nFound 1 error.\n × Some errors were emitted while applying fixes.",
         ] {
@@ -131,6 +133,8 @@ mod tests {
             "done",
             "I passed 3 tests and 2 failed ones",
             "12 tests",
+            "Lint: 0 errors, 1 warnings",
+            "The log: 2 errors, one old",
             "running 3 tests",
             "0 passed in 0.1s",
             "Found 3 files",

@@ -1,6 +1,6 @@
 //! How to check the work: the strongest check that passed after the last change of more than documents.
 //!
-//! Tests say more than types, and types more than lint. What a hook ran counts once the commit is made, and is told as it
+//! Tests say more than types, and types more than lint. What a hook ran counts once the commit is made, if it also passed as it
 //! was typed before. What mends its own findings is no check. Without any after the last change it is the last one that
 //! passed.
 
@@ -26,8 +26,8 @@ struct Typed {
     names_parts: bool,
 }
 
-/// Returns the check that tells how to check the work.
-pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<String> {
+/// Returns the check that tells how to check the work, and whether it passed only before the last change.
+pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
     let mut checks: BTreeMap<usize, Typed> = BTreeMap::new();
     let mut changed = 0;
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
@@ -49,10 +49,10 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<String> {
     }
     let passed = || checks.values().filter_map(|check| Some((check.passed?, check)));
     let best = passed().find(|(place, _)| *place > changed);
-    let (_, best) = best.or_else(|| passed().max_by_key(|(place, _)| *place))?;
+    let (place, best) = best.or_else(|| passed().max_by_key(|(place, _)| *place))?;
     // A part of a command checks something else.
     let told = one_line(&without_filter_mark(&best.text), LINE_CHARS);
-    (!told.ends_with('…')).then_some(told)
+    (!told.ends_with('…')).then_some((told, place < changed))
 }
 
 /// Notes the checks of a command line that succeeded. A run of everything stands until the next change.
@@ -66,7 +66,8 @@ fn note(checks: &mut BTreeMap<usize, Typed>, deed: &Deed<'_>, line: &Command<'_>
     }
     for echoed in deed.result.filter(|_| line.commits()).map_or(&[][..], |result| result.echoed()) {
         for rank in Command::read(echoed).steps().iter().filter_map(rank) {
-            checks.entry(rank).and_modify(|known| known.passed = Some(deed.ended));
+            let passed_before = checks.get_mut(&rank).and_then(|known| known.passed.as_mut());
+            passed_before.into_iter().for_each(|place| *place = deed.ended);
         }
     }
 }

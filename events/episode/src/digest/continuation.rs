@@ -47,7 +47,7 @@ pub(super) fn paragraph(episode: &Episode) -> String {
         episode.concluded.as_ref().map(|said| format!("{STATE}{}", closed(said.clone()))),
         episode.in_progress.clone(),
         delivered(episode),
-        state.check.as_ref().map(|check| format!("To check: `{check}` passed.")),
+        state.check.as_ref().map(|check| format!("To check: `{check}` passed{}.", state.check_age())),
         listed("Decided", &episode.decisions_elsewhere(), decision),
         listed("Open", &episode.unresolved_elsewhere(), one_line),
         listed("Next", &episode.next_steps, one_line),
@@ -225,8 +225,9 @@ pub(super) fn work_state(timeline: &Timeline<'_>, exchanges: &[Exchange], tree: 
     };
     let TreeState { branch, uncommitted, pushed, is_last_gone, unpushed, landed, also_modified, told, .. } = tree;
     let commit = landed.or_else(|| commit.filter(|_| !is_last_gone));
-    let check = check::last_check(timeline);
-    WorkState { branch, pull_requests, commit, pushed, unpushed, uncommitted, also_modified, check, told }
+    let (check, is_check_old) = check::last_check(timeline).unzip();
+    let is_check_old = is_check_old == Some(true);
+    WorkState { branch, pull_requests, commit, pushed, unpushed, uncommitted, also_modified, check, is_check_old, told }
 }
 
 /// Shortens a decision to a clause, but no answer to its question.

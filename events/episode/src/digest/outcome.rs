@@ -4,6 +4,7 @@
 //! section that answers the request comes first. A sentence that names nothing (no file, code, name or number) says nothing,
 //! and neither does praise. What checks and commits came to is told from their results, so it is left out here.
 
+mod marks;
 mod outline;
 mod selection;
 mod substance;
@@ -13,7 +14,7 @@ pub(super) use self::selection::MAX_CHARS;
 
 use self::outline::outline;
 use self::selection::select;
-use self::substance::{is_lead, says, tells};
+use self::substance::{MIN_WORDS, is_lead, says, tells};
 use super::clause::clause_within;
 use super::excerpt::{self, bare, closed, sentences_within};
 use super::label::capitalised;
@@ -23,6 +24,8 @@ use baton_words::WordList;
 
 /// Labels of what a plan is for.
 static GOALS: WordList = WordList::new(crate::WORDS, "goals");
+/// Words that agree or deny.
+static ANSWERS: WordList = WordList::new(crate::WORDS, "answers");
 /// Further sentences are told up to this length, in characters.
 const PROSE_CHARS: usize = 400;
 /// Maximum length of an item of what a plan is for, in characters.
@@ -41,7 +44,19 @@ pub(super) fn outcome(text: &str, request: &str, fails: bool) -> String {
     let says = !parts.is_empty();
     let told = select(parts, request);
     // What is too long to be told in parts is told by a sentence.
-    if told.is_empty() && says { remark(text) } else { told }
+    let told = if told.is_empty() && says { remark(text) } else { told };
+    match verdict(text, request).filter(|_| !told.is_empty()) {
+        Some(verdict) => format!("{verdict} {told}"),
+        None => told,
+    }
+}
+
+/// Returns the sentence of few words with which a message answers a question: `Not yet.`
+fn verdict<'t>(text: &'t str, request: &str) -> Option<&'t str> {
+    let said = sentences(text).into_iter().next().filter(|said| !said.point && !request.is_empty())?.text;
+    let mut words = said.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+    let is_short = said.split_whitespace().count() < MIN_WORDS && !is_lead(said);
+    (is_short && words.any(|word| ANSWERS.has(&word))).then_some(said)
 }
 
 /// Returns the first sentences that tell anything, if none names a thing; or else those that are no question and announce
@@ -216,6 +231,34 @@ mod tests {
             "Mast of `a.rs`: part 1 of it; part 2 of it; part 3 of it; part 4 of it. Jib of `b.rs`: part 5 of it; part 6 of it; \
              part 7 of it; part 8 of it"
         });
+    }
+
+    #[test]
+    fn code_is_told_with_what_leads_to_it_or_neither() {
+        let list = "- Instead of a search by hand, use:\n  ```sh\n  hoist  --reset\n  ```\n- This lowers the `Hook`";
+        check(list, "Instead of a search by hand, use: `hoist --reset`; This lowers the `Hook`");
+        check(&list.replace("hoist  --reset\n", "hoist\n reset\n"), "");
+        check("Keep the mast local:\n\n```\na\nb\n```\n\nReasoning:\n\n- the `Hook` is old", "the `Hook` is old");
+        check(
+            "The hook takes:\n\n`load:7`\n\nRaised the jib of `a.rs`.",
+            "The hook takes: `load:7`. Raised the jib of `a.rs`.",
+        );
+        check(
+            "- `a.rs`: logs the load of the hook. This is what you see:\n  ```\n  a\n  b\n  ```\n- `b.rs` turns left",
+            "`a.rs`: logs the load of the hook; `b.rs` turns left",
+        );
+    }
+
+    #[test]
+    fn a_sentence_is_not_told_without_what_it_goes_on_from() {
+        check("If it rains, does the `Hook` slip? In that case I raise `mast.rs`. The jib turns by `turn`.", {
+            "The jib turns by `turn`."
+        });
+        check("The jib turns by `turn`. This frees the `Hook`.", "The jib turns by `turn`. This frees the `Hook`.");
+        check("Done. This frees the `Hook`.", "This frees the `Hook`.");
+        let said = "Not yet. The `Hook` is open by hand.";
+        assert_eq!(outcome(said, "Does the hook open by itself?", false), said);
+        assert_eq!(outcome(said, "", false), "The `Hook` is open by hand.");
     }
 
     #[test]

@@ -4,27 +4,32 @@ use super::{Extractor, FactDraft, text};
 use crate::builder::Moment;
 use crate::program::{RepositoryChange, repository_changes, with_output};
 use crate::{Label, Relation};
-use baton_conversation::item::{Body, Item, Outcome, Verdict};
+use baton_conversation::item::{Body, Call, Item, Outcome, ToolResult, Verdict};
 
 /// Number of digits of a commit hash.
 const HASH_DIGITS: std::ops::RangeInclusive<usize> = 7..=40;
 
+/// Returns what a call left in the repository: as its output says, otherwise as the line of a command says that succeeded.
+pub(super) fn made(call: &Call, result: &ToolResult) -> Vec<RepositoryChange> {
+    // The parameters have only the beginning of a long line.
+    let line = call.git_line.as_deref().or_else(|| text(call, "command"));
+    let Some(line) = line.filter(|line| line.contains("git ") || line.contains("gh ")) else { return Vec::new() };
+    let failed = result.outcome != Outcome::Ok || matches!(result.verdict(), Some(Verdict::Failed(_)));
+    let mut told = if failed { Vec::new() } else { repository_changes(line) };
+    let is_known = told.iter().any(|made| matches!(made, RepositoryChange::Commit { .. }));
+    if let Some(subject) = call.commit.as_ref().filter(|_| !failed && !is_known) {
+        told.push(RepositoryChange::Commit { subject: subject.clone(), body: String::new() });
+    }
+    with_output(told, line, result.made())
+}
+
 impl Extractor<'_> {
-    /// Adds what commands created: as their output says, otherwise as the line of a successful command says.
+    /// Adds what commands created.
     pub(super) fn commits(&mut self, items: &[Item]) {
         for item in items {
             let Body::Result(result) = &item.body else { continue };
             let Some((call, of)) = self.calls.get(&*result.id).copied() else { continue };
-            // The parameters have only the beginning of a long line.
-            let line = call.git_line.as_deref().or_else(|| text(call, "command"));
-            let Some(line) = line.filter(|line| line.contains("git ") || line.contains("gh ")) else { continue };
-            let failed = result.outcome != Outcome::Ok || matches!(result.verdict(), Some(Verdict::Failed(_)));
-            let mut told = if failed { Vec::new() } else { repository_changes(line) };
-            let is_known = told.iter().any(|made| matches!(made, RepositoryChange::Commit { .. }));
-            if let Some(subject) = call.commit.as_ref().filter(|_| !failed && !is_known) {
-                told.push(RepositoryChange::Commit { subject: subject.clone(), body: String::new() });
-            }
-            for made in with_output(told, line, result.made()) {
+            for made in made(call, result) {
                 self.repository_change(made, of);
             }
         }
@@ -45,7 +50,7 @@ impl Extractor<'_> {
             RepositoryChange::BranchGone(branch) => {
                 let Some(uuid) = self.builder.mention(Label::Branch, &branch, "", of, 1) else { return };
                 let gone = self.claim("branch", &branch, "gone");
-                let fact = format!("{} deleted branch {branch}", self.name);
+                let fact = format!("{} deleted the local branch {branch}", self.name);
                 let said = FactDraft::new(Relation::Deleted, self.session, uuid).settling(gone);
                 self.builder.add(said, &fact, of);
             }

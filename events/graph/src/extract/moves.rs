@@ -1,60 +1,68 @@
 //! Files that were renamed or deleted by commands, patches and tools.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::{Extractor, FactDraft, text};
 use crate::builder::Moment;
 use crate::program::{FileChange, file_changes};
 use crate::{Label, Relation, path};
 use baton_conversation::item::{Body, Call, Item, Meta, Outcome};
+use baton_episode::digest::Episode;
 
 /// Parameters of tools that move files: source and destination.
 const FROM_TO: [(&str, &str); 4] =
     [("source", "destination"), ("old_path", "new_path"), ("from", "to"), ("source_path", "destination_path")];
 
 impl<'a> Extractor<'a> {
-    /// Adds the renames and deletions of successful calls.
-    pub(super) fn moves(&mut self, items: &'a [Item]) {
+    /// Adds the renames of successful calls, and the last deletion of each file that was not written again.
+    pub(super) fn moves(&mut self, items: &'a [Item], episode: &Episode) {
         let mut cwd = self.cwd;
+        let mut deleted: BTreeMap<String, Moment> = BTreeMap::new();
         for item in items {
             match &item.body {
                 Body::Meta(Meta::Cwd(directory)) => cwd = Some(directory),
                 Body::Result(result) if result.outcome == Outcome::Ok => {
                     let Some((call, of)) = self.calls.get(&*result.id).copied() else { continue };
                     for change in changes(call, cwd) {
-                        self.file_change(change, of);
+                        match change {
+                            FileChange::Renamed(from, to) => self.renamed(&from, &to, of),
+                            FileChange::Deleted(path) => drop(deleted.insert(self.file_name(&path), of)),
+                        }
                     }
                 }
                 _ => {}
             }
         }
+        let stays: BTreeSet<String> =
+            episode.files_modified.iter().filter(|file| !file.deleted).map(|file| self.file_name(&file.path)).collect();
+        for (name, of) in deleted.into_iter().filter(|(name, _)| !stays.contains(name)) {
+            self.deleted(&name, of);
+        }
     }
 
-    fn file_change(&mut self, change: FileChange, of: Moment) {
-        match change {
-            FileChange::Renamed(from, to) => {
-                let (old, new) = (self.file_name(&from), self.file_name(&to));
-                if old == new {
-                    return;
-                }
-                let source = self.builder.mention(Label::File, &old, "", of, 1);
-                let target = self.builder.mention(Label::File, &new, "", of, 1);
-                if let (Some(source), Some(target)) = (source, target) {
-                    let (lies, gone) = (self.claim("file", &new, "there"), self.claim("file", &old, "gone"));
-                    let said = FactDraft::new(Relation::Renamed, source, target).resting_on(lies).settling(gone);
-                    self.builder.add(said, &format!("{old} was renamed to {new}{}", self.place), of);
-                }
-            }
-            FileChange::Deleted(path) => {
-                let name = self.file_name(&path);
-                // Files outside of the project do not matter.
-                if path::is_elsewhere(&name) {
-                    return;
-                }
-                if let Some(uuid) = self.builder.mention(Label::File, &name, "", of, 1) {
-                    let gone = self.claim("file", &name, "gone");
-                    let said = FactDraft::new(Relation::Deleted, self.session, uuid).settling(gone);
-                    self.builder.add(said, &format!("{} deleted {name}", self.name), of);
-                }
-            }
+    fn renamed(&mut self, from: &str, to: &str, of: Moment) {
+        let (old, new) = (self.file_name(from), self.file_name(to));
+        if old == new {
+            return;
+        }
+        let source = self.builder.mention(Label::File, &old, "", of, 1);
+        let target = self.builder.mention(Label::File, &new, "", of, 1);
+        if let (Some(source), Some(target)) = (source, target) {
+            let (lies, gone) = (self.claim("file", &new, "there"), self.claim("file", &old, "gone"));
+            let said = FactDraft::new(Relation::Renamed, source, target).resting_on(lies).settling(gone);
+            self.builder.add(said, &format!("{old} was renamed to {new}{}", self.place), of);
+        }
+    }
+
+    fn deleted(&mut self, name: &str, of: Moment) {
+        // Files outside of the project do not matter.
+        if path::is_elsewhere(name) {
+            return;
+        }
+        if let Some(uuid) = self.builder.mention(Label::File, name, "", of, 1) {
+            let gone = self.claim("file", name, "gone");
+            let said = FactDraft::new(Relation::Deleted, self.session, uuid).settling(gone);
+            self.builder.add(said, &format!("{} deleted {name}", self.name), of);
         }
     }
 }

@@ -8,12 +8,14 @@ use super::words::Word;
 /// Strips what stands before a program: assignments, wrappers, runners. Returns true if a wrapper may not pass on the
 /// program's exit code.
 pub(super) fn unwrapped(words: Vec<Word<'_>>) -> (Vec<Cow<'_, str>>, bool) {
+    // `command -v x` only looks for it.
+    let is_asked = words.windows(2).any(|two| two[0].as_str() == "command" && two[1].as_str().to_lowercase() == "-v");
     let mut words = words.into_iter().map(Word::text).peekable();
     while let Some(word) = words.peek() {
         let assignment = word
             .split_once('=')
             .is_some_and(|(name, _)| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
-        if !assignment && !WRAPPERS.contains(&&**word) && *word != "timeout" {
+        if is_asked && word == "command" || !assignment && !WRAPPERS.contains(&&**word) && *word != "timeout" {
             break;
         }
         let wrapper = !assignment;

@@ -7,7 +7,8 @@ use super::super::clause::clause_within;
 use super::super::excerpt::{bare, closed, code_spans};
 use super::super::label::is_loose;
 use super::super::leftovers::leftovers;
-use super::super::sentence::{Sentence, is_decoration, lines, list_marker, plain, sentences, words_of_prose};
+use super::super::sentence::{Sentence, list_marker, plain, sentences, words_of_prose};
+use super::marks::{Mark, marks, row};
 pub(super) use super::substance::is_lead;
 use super::substance::{MIN_WORDS, claims, says, sums_up, tells};
 use crate::lexicon::{Sign, Signs};
@@ -30,6 +31,8 @@ pub(super) const LABEL_ENDS: [&str; 5] = [": ", " — ", " – ", " - ", "："];
 static GENERAL: WordList = WordList::new(crate::WORDS, "general areas");
 /// First words of headings of what is required.
 static REQUIREMENTS: WordList = WordList::new(crate::WORDS, "requirements");
+/// First words of a sentence that goes on from the one before it.
+static BACK_REFERENCES: WordList = WordList::new(crate::WORDS, "back references");
 /// Words for how many.
 static COUNTS: WordList = WordList::new(crate::WORDS, "small numbers");
 
@@ -78,27 +81,21 @@ impl Part {
     }
 }
 
-/// Something that stands in a message.
-enum Mark<'t> {
-    Heading(&'t str),
-    Row(&'t str),
-    Said(&'t Sentence<'t>),
-}
-
 /// Returns the parts of a message that say something, in order; with `fails`, without claims that checks passed.
 pub(super) fn outline(text: &str, fails: bool) -> Vec<Part> {
     let left = leftovers(text);
     let is_left = |sentence: &Sentence<'_>| left.iter().any(|left| lies_in(sentence.text, left.text));
     let stays = |one: &Sentence<'_>| tells(one) && !is_left(one) && !(fails && claims(one.text));
     let said = sentences(text);
-    let place = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
-    let mut marks: Vec<(usize, Mark<'_>)> = said.iter().map(|one| (place(one.text), Mark::Said(one))).collect();
-    marks.extend(headings_and_rows(text));
-    marks.sort_by_key(|(at, _)| *at);
     let last = text.trim_end().rfind("\n\n").unwrap_or(text.len());
     let mut outline = Outline::default();
-    for (at, mark) in marks {
+    // False if what stands right before was left out.
+    let mut follows_told = true;
+    for (at, mark) in marks(text, &said) {
         outline.closes = at >= last;
+        let added = outline.added;
+        let stays = |one: &Sentence<'_>| stays(one) && (follows_told || !refers_back(one.text));
+        let is_idle = matches!(mark, Mark::Heading(_)) || matches!(mark, Mark::Said(one) if is_short(one.text));
         match mark {
             Mark::Heading(line) => outline.heading(line),
             Mark::Row(_) if outline.is_offered => {}
@@ -106,7 +103,9 @@ pub(super) fn outline(text: &str, fails: bool) -> Vec<Part> {
             Mark::Row(line) => _ = outline.push(Kind::Item, &row(line)),
             Mark::Said(one) if one.point => outline.point(&text[..at], one.text, stays(one)),
             Mark::Said(one) => outline.sentence(&text[..at], one.text, stays(one)),
+            Mark::Code(line) => outline.code(line),
         }
+        follows_told = is_idle || outline.added > added;
     }
     outline.finished()
 }
@@ -123,6 +122,8 @@ enum Item {
 #[derive(Default)]
 struct Outline {
     parts: Vec<Part>,
+    /// Number of sentences and items that were added.
+    added: usize,
     section: usize,
     /// True below a heading of what is left to do.
     is_aside: bool,
@@ -147,6 +148,7 @@ impl Outline {
         };
         let Some(head) = head.filter(|head| !head.is_empty() && !self.is_aside) else { return false };
         let (section, closes) = (self.section, self.closes);
+        self.added += 1;
         self.parts.push(Part { kind, section, head, whole, closes, nested: 0, alone: String::new(), lost: 0 });
         true
     }
@@ -166,7 +168,16 @@ impl Outline {
     /// all of that.
     fn end_item(&mut self) {
         if self.item.take() == Some(Item::List) {
-            self.parts.pop_if(|part| part.nested == 0 && words_of_prose(&part.whole) <= MIN_WORDS);
+            if let Some(part) = self.parts.last_mut().filter(|part| part.nested == 0) {
+                match statement(&part.whole).map(|said| bare(&said)) {
+                    _ if !part.alone.is_empty() => part.whole = std::mem::take(&mut part.alone),
+                    Some(said) => (part.head, part.whole) = (said.clone(), said),
+                    None => {
+                        self.parts.pop();
+                        self.lose();
+                    }
+                }
+            }
             if let Some(part) = self.parts.last_mut().filter(|part| part.nested > 0) {
                 let told = LABEL_ENDS.iter().fold(&*part.alone, |rest, end| rest.rsplit(end).next().unwrap_or(rest));
                 let says = words_of_prose(&part.alone) >= MIN_WORDS || told.contains('`') || told.contains(' ');
@@ -214,6 +225,10 @@ impl Outline {
         if is_first {
             part.alone = without_loose_end(&part.whole).to_owned();
         }
+        if !begins && is_lead(text) {
+            part.alone.clone_from(&part.whole);
+        }
+        self.added += 1;
         part.nested += usize::from(begins);
         part.whole.push_str(if is_first {
             ": "
@@ -228,6 +243,36 @@ impl Outline {
         }
     }
 
+    /// Tells a line of code with what leads to it. What leads to more code than that leads to nothing that is told.
+    fn code(&mut self, line: Option<&str>) {
+        let awaits = |part: &Part| match part.kind {
+            Kind::Item => self.item == Some(Item::List) && part.nested == 0,
+            kind => kind == Kind::Lead,
+        };
+        let lead = self.parts.last_mut().filter(|part| awaits(part));
+        if let Some((part, line)) = lead.zip(line) {
+            part.whole = format!("{}: `{}`", part.whole.trim_end_matches([':', '：', ' ']), on_one_line(line));
+            if part.alone.is_empty() {
+                part.head.clone_from(&part.whole);
+            }
+            part.kind = if part.kind == Kind::Lead { Kind::Sentence } else { part.kind };
+            self.item = None;
+            self.added += 1;
+        }
+        self.end_lead();
+    }
+
+    /// Ends a lead that no list follows.
+    fn end_lead(&mut self) {
+        self.end_item();
+        if let Some(mut part) = self.parts.pop_if(|part| part.kind == Kind::Lead)
+            && let Some(said) = statement(&part.whole)
+        {
+            (part.kind, part.head, part.whole) = (Kind::Sentence, said.clone(), said);
+            self.parts.push(part);
+        }
+    }
+
     /// Returns true if a sentence names a thing, sums up at the end, or says something in many words at the beginning.
     fn says(&self, text: &str) -> bool {
         let words = || words_of_prose(text);
@@ -237,7 +282,7 @@ impl Outline {
     }
 
     fn sentence(&mut self, before: &str, text: &str, stays: bool) {
-        self.end_item();
+        self.end_lead();
         self.indent = None;
         let signs = Signs::read(text);
         let offers = signs.asks() || signs.has_any(&[Sign::Offer, Sign::Next]);
@@ -334,33 +379,19 @@ fn counts(lead: &str) -> bool {
     lead.split(|c: char| !c.is_alphanumeric()).any(|word| !word.is_empty() && is_number(word))
 }
 
-/// Returns the headings of a message and the rows of its tables without the names of the columns.
-fn headings_and_rows(text: &str) -> Vec<(usize, Mark<'_>)> {
-    let mut marks: Vec<(usize, Mark<'_>)> = Vec::new();
-    for (at, line, is_code) in lines(text) {
-        let bare = line.trim();
-        if is_code || !is_decoration(bare) || !bare.contains(char::is_alphanumeric) {
-            // The line below the names of the columns.
-            if bare.starts_with('|') && matches!(marks.last(), Some((_, Mark::Row(_)))) {
-                marks.pop();
-            }
-        } else if bare.starts_with('|') {
-            marks.push((at, Mark::Row(bare)));
-        } else if bare.starts_with(['#', '*']) {
-            marks.push((at, Mark::Heading(bare)));
-        }
-    }
-    marks
+/// Returns true for a sentence of so few words that nothing goes on from it: `Done.`
+fn is_short(text: &str) -> bool {
+    words_of_prose(text) < MIN_WORDS
 }
 
-/// Returns a row of a table as an item: the first cells, and after them the one with most prose.
-fn row(line: &str) -> String {
-    let cells: Vec<String> = line.trim_matches(['|', ' ']).split(" | ").map(|cell| plain(cell.trim())).collect();
-    let most = (0..cells.len()).max_by_key(|at| words_of_prose(&cells[*at])).unwrap_or(0);
-    let before = cells[..most].iter().enumerate().filter(|(at, cell)| *at == 0 || words_of_prose(cell) > 0);
-    let before = before.map(|(_, cell)| cell.as_str()).collect::<Vec<_>>().join(" ");
-    let told = cells.get(most).map_or("", String::as_str);
-    if before.is_empty() { told.to_owned() } else { format!("{before}: {told}") }
+/// Returns true for a sentence that goes on from the one before: `In that case …`.
+fn refers_back(text: &str) -> bool {
+    let mut words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
+    let first = words.next().unwrap_or_default();
+    let is_wide = |entry: &&str| !entry.is_ascii() && text.starts_with(*entry);
+    BACK_REFERENCES.has(&first)
+        || BACK_REFERENCES.iter().any(is_wide)
+        || words.next().is_some_and(|second| BACK_REFERENCES.has(&format!("{first} {second}")))
 }
 
 /// Returns the bold words with which a text begins.

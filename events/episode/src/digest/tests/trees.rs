@@ -57,14 +57,21 @@ fn what_no_commit_took_is_not_committed() {
     check(git(one(), "git status", lists(&["mast.rs"], &[])), &left[1..]);
     check(one().ok("git checkout -- hook.rs && git stash"), &[]);
     check(one().ok("git stash").ok("git stash pop"), &left);
-    let cut = |missing, line| {
+    let cut_status = |missing| {
         let mut cut = lists(&["hook.rs", "mast.rs"], &[]);
         cut.files.iter_mut().for_each(|files| (files.is_cut, files.missing) = (true, missing));
-        commit(git(two(), "git status", cut), line, "1a2b3c4", "Grease")
+        git(two(), "git status", cut)
     };
+    let cut = |missing, line| commit(cut_status(missing), line, "1a2b3c4", "Grease");
     let one_and = "git add jib.rs && git commit -m Grease";
     check(cut(0, one_and), &left);
     check(cut(3, one_and), &[left[0], "Also modified and not committed: mast.rs and 2 more"]);
+    // What git refused to stage is none of the files that the status left out.
+    let refused = cut_status(3).failed("git add jib.rs dist/a.css", 1, "dist is ignored");
+    check(
+        commit(refused, one_and, "1a2b3c4", "Grease"),
+        &[left[0], "Also modified and not committed: mast.rs and 2 more"],
+    );
     check(cut(2, "git add jib.rs oil.rs && git commit -m Grease"), &left);
     check(cut(3, "git add . && git commit -m Grease"), &[]);
     // The call has no result.
@@ -161,14 +168,21 @@ fn the_check_is_the_strongest_that_passed_after_the_last_change() {
     assert_eq!(told(edited().ok("make test && make lint").edit("/srv/crane/README.md", 1, 1)), "make test");
     assert_eq!(told(edited().ok("make test").ok("make test jib")), "make test");
     assert_eq!(told(edited().ok("npx tsc").ok("make lint:fix").failed("npx tsc", 2, "error")), "make test");
+    let hooked = |session: Session| {
+        let mut hook = commit(session, "git commit -am Grease", "1a2b3c4", "Grease");
+        if let Some(Item { body: Body::Result(result), .. }) = hook.items.last_mut()
+            && let Some(report) = &mut result.report
+        {
+            report.echoed = vec!["bun test src/".to_owned()];
+        }
+        hook
+    };
+    assert_eq!(told(hooked(edited().ok("make lint"))), "make test", "as it was typed");
     let failed = edited().failed("make test", 1, "error").edit("/srv/crane/jib.rs", 1, 1).ok("make lint");
-    let mut hook = commit(failed, "git commit -am Grease", "1a2b3c4", "Grease");
-    if let Some(Item { body: Body::Result(result), .. }) = hook.items.last_mut()
-        && let Some(report) = &mut result.report
-    {
-        report.echoed = vec!["bun test src/".to_owned()];
-    }
-    assert_eq!(told(hook), "make test", "as it was typed");
+    assert_eq!(told(hooked(failed)), "make lint", "what was typed failed");
+    let context = |session: Session| session.digest().continuation_context;
+    assert!(context(edited()).contains("To check: `make test` passed before the last edits."));
+    assert!(context(edited().ok("make test")).contains("To check: `make test` passed."));
 }
 
 fn greased(branch: &str) -> Session {

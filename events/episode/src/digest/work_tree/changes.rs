@@ -168,16 +168,18 @@ impl Changes {
     pub(super) fn take(&mut self, root: &str, directory: &str, also: Option<&Paths>) {
         let is_traced = self.staged.values().any(|staged| staged.root == root && staged.is_sure);
         let also = also.or_else(|| (!is_traced).then_some(&Paths::All));
+        let mut unsure = BTreeSet::new();
         let mut taken: BTreeSet<String> = also.into_iter().flat_map(|also| self.below(root, directory, also)).collect();
         self.staged.retain(|path, staged| {
             let stays = staged.root != root;
             if !stays {
                 taken.insert(path.clone());
+                unsure.extend((!staged.is_sure).then(|| path.clone()));
             }
             stays
         });
         let is_known = |path: &&String| self.files.get(*path).is_some_and(|one| one.listed.is_some() || one.is_hidden);
-        let revealed = taken.iter().filter(|path| !is_known(path)).count();
+        let revealed = taken.iter().filter(|path| !is_known(path) && !unsure.contains(*path)).count();
         let count = (!matches!(also, Some(Paths::All))).then_some(revealed);
         self.reveal(root, count);
         self.files.retain(|path, _| !taken.contains(path));

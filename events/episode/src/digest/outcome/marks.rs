@@ -1,0 +1,82 @@
+//! What stands in a message, in order: headings, sentences, rows of tables, code.
+
+use super::super::sentence::{Sentence, is_decoration, lines, plain, words_of_prose};
+
+/// Maximum length of a line of code that is told with what leads to it, in characters.
+const CODE_CHARS: usize = 80;
+
+/// Something that stands in a message.
+pub(super) enum Mark<'t> {
+    Heading(&'t str),
+    Row(&'t str),
+    Said(&'t Sentence<'t>),
+    /// A block of code; with its line if it has only one.
+    Code(Option<&'t str>),
+}
+
+/// Returns what stands in a message of these sentences.
+pub(super) fn marks<'t>(text: &'t str, said: &'t [Sentence<'t>]) -> Vec<(usize, Mark<'t>)> {
+    let place = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
+    let mark = |one: &'t Sentence<'t>| match code_alone(one.text).filter(|_| !one.point) {
+        Some(code) => Mark::Code(Some(code)),
+        None => Mark::Said(one),
+    };
+    let mut marks: Vec<(usize, Mark<'_>)> = said.iter().map(|one| (place(one.text), mark(one))).collect();
+    marks.extend(headings_and_rows(text));
+    marks.extend(code_blocks(text).map(|(at, line)| (at, Mark::Code(line))));
+    marks.sort_by_key(|(at, _)| *at);
+    marks
+}
+
+/// Returns what stands between the backticks of a sentence that is nothing else.
+fn code_alone(text: &str) -> Option<&str> {
+    let code = text.trim_end_matches('.').strip_prefix('`')?.strip_suffix('`')?;
+    (!code.contains('`') && code.chars().count() <= CODE_CHARS).then_some(code)
+}
+
+/// Returns the blocks of code of a message, each with its line if it has only one that is short.
+fn code_blocks(text: &str) -> impl Iterator<Item = (usize, Option<&str>)> {
+    let mut blocks: Vec<(usize, Vec<&str>)> = Vec::new();
+    let mut end = None;
+    for (at, line, _) in lines(text).filter(|(.., is_code)| *is_code) {
+        match blocks.last_mut().filter(|_| end == Some(at)) {
+            Some((_, block)) => block.push(line.trim()),
+            None => blocks.push((at, vec![line.trim()])),
+        }
+        end = Some(at + line.len());
+    }
+    let is_told = |line: &&str| !line.is_empty() && !line.contains('`') && line.chars().count() <= CODE_CHARS;
+    blocks.into_iter().map(move |(at, block)| match block[..] {
+        [_, line, _] => (at, Some(line).filter(is_told)),
+        _ => (at, None),
+    })
+}
+
+/// Returns the headings of a message and the rows of its tables without the names of the columns.
+fn headings_and_rows(text: &str) -> Vec<(usize, Mark<'_>)> {
+    let mut marks: Vec<(usize, Mark<'_>)> = Vec::new();
+    for (at, line, is_code) in lines(text) {
+        let bare = line.trim();
+        if is_code || !is_decoration(bare) || !bare.contains(char::is_alphanumeric) {
+            // The line below the names of the columns.
+            if bare.starts_with('|') && matches!(marks.last(), Some((_, Mark::Row(_)))) {
+                marks.pop();
+            }
+        } else if bare.starts_with('|') {
+            marks.push((at, Mark::Row(bare)));
+        } else if bare.starts_with(['#', '*']) {
+            marks.push((at, Mark::Heading(bare)));
+        }
+    }
+    marks
+}
+
+/// Returns a row of a table as an item: the first cells, and after them the one with most prose.
+pub(super) fn row(line: &str) -> String {
+    let cells: Vec<String> = line.trim_matches(['|', ' ']).split(" | ").map(|cell| plain(cell.trim())).collect();
+    let most = (0..cells.len()).max_by_key(|at| words_of_prose(&cells[*at])).unwrap_or(0);
+    let before = cells[..most].iter().enumerate().filter(|(at, cell)| *at == 0 || words_of_prose(cell) > 0);
+    let before = before.map(|(_, cell)| cell.as_str()).collect::<Vec<_>>().join(" ");
+    let told = cells.get(most).map_or("", String::as_str);
+    if before.is_empty() { told.to_owned() } else { format!("{before}: {told}") }
+}
