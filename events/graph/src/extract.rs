@@ -163,7 +163,7 @@ impl<'a> Extractor<'a> {
                         });
                         let place = text(call, "command").and_then(other_directory).or(cwd);
                         let commit = subject.map(|subject| (place, subject));
-                        commit.into_iter().for_each(|commit| drop(self.commits.entry(of.line).or_insert(commit)));
+                        commit.into_iter().for_each(|commit| _ = self.commits.entry(of.line).or_insert(commit));
                     }
                 }
                 _ => {}

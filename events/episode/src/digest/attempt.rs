@@ -1,9 +1,10 @@
 //! Every tool call in order, with its result. A result that cannot be known is unknown.
 
-use super::command::Ran;
+use super::command::{Command, Ran};
 use super::evidence::complaint;
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
+use super::work_tree::{absolute, rest_below};
 use super::{SHORT_CHARS, Show};
 use baton_conversation::item::{Call, Item, Outcome};
 use baton_conversation::record::Timestamp;
@@ -65,12 +66,27 @@ pub fn attempts<'a>(items: &'a [Item], mut each: impl FnMut(Attempt<'a>)) {
     for (round, number) in timeline.rounds.iter().zip(0..) {
         for deed in timeline.deeds.get(round.deeds.clone()).unwrap_or_default() {
             let uuid = items.get(deed.began).and_then(|item| item.uuid.as_deref());
-            each(Attempt { uuid, ..attempt(deed, number) });
+            each(Attempt { uuid, ..attempt(deed, number, timeline.cwd) });
         }
     }
 }
 
-fn attempt<'a>(deed: &Deed<'a>, round: usize) -> Attempt<'a> {
+/// Returns a command line of a call as lists show it: with the directory that it changes to if that lies below `home`.
+pub(super) fn shown(deed: &Deed<'_>, command: &Command<'_>, home: Option<&str>) -> String {
+    in_its_directory(deed, command, home, &without_filter_mark(&command.shown()))
+}
+
+/// Puts before a part of a command line what leads to a directory below `home`.
+pub(super) fn in_its_directory(deed: &Deed<'_>, command: &Command<'_>, home: Option<&str>, part: &str) -> String {
+    let place = home.zip(Some(command.directory()).filter(|directory| !directory.is_empty()));
+    let below = place.and_then(|(home, directory)| {
+        let place = absolute(deed.cwd.unwrap_or(home), directory);
+        rest_below(home, &place).filter(|below| !below.is_empty() && !below.contains(' ')).map(str::to_owned)
+    });
+    below.map_or_else(|| part.to_owned(), |below| format!("cd {below} && {part}"))
+}
+
+fn attempt<'a>(deed: &Deed<'a>, round: usize, home: Option<&str>) -> Attempt<'a> {
     let error = if deed.outcome() == Some(Outcome::Failed) { complaint(deed) } else { String::new() };
     let ended = match deed.outcome() {
         Some(Outcome::Failed) => Ended::Failed,
@@ -86,7 +102,7 @@ fn attempt<'a>(deed: &Deed<'a>, round: usize) -> Attempt<'a> {
                 Ended::Failed => Some(false),
                 Ended::Unknown | Ended::Denied | Ended::Interrupted => None,
             };
-            let text = one_line(&without_filter_mark(&command.shown()), COMMAND_CHARS);
+            let text = one_line(&shown(deed, command, home), COMMAND_CHARS);
             Action::Command { text, ran: command.ran(succeeded, &error) }
         }
         (None, Some((path, ..)), _) => Action::Edit(path),

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::LINE_CHARS;
+use super::attempt::in_its_directory;
 use super::command::{Command, Family, Step, is_misuse, separate};
 use super::evidence::complaint;
 use super::excerpt::{one_line, without_filter_mark};
@@ -40,10 +41,10 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
             Some(Outcome::Failed) if !is_misuse(&complaint(deed)) => {
                 for step in &line.suspects() {
                     let Some(rank) = rank(step) else { continue };
-                    checks.entry(rank).or_insert_with(|| typed(line, step, None)).passed = None;
+                    checks.entry(rank).or_insert_with(|| typed(timeline, deed, step, None)).passed = None;
                 }
             }
-            Some(Outcome::Ok) => note(&mut checks, deed, line, changed),
+            Some(Outcome::Ok) => note(&mut checks, timeline, deed, changed),
             _ => {}
         }
     }
@@ -56,12 +57,13 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
 }
 
 /// Notes the checks of a command line that succeeded. A run of everything stands until the next change.
-fn note(checks: &mut BTreeMap<usize, Typed>, deed: &Deed<'_>, line: &Command<'_>, changed: usize) {
+fn note(checks: &mut BTreeMap<usize, Typed>, timeline: &Timeline<'_>, deed: &Deed<'_>, changed: usize) {
+    let Some(line) = deed.parsed_command() else { return };
     for step in line.proven() {
         let Some(rank) = rank(step) else { continue };
         let stands = |known: &Typed| !known.names_parts && known.passed.is_some_and(|place| place > changed);
         if !(step.names_parts() && checks.get(&rank).is_some_and(stands)) {
-            checks.insert(rank, typed(line, step, Some(deed.ended)));
+            checks.insert(rank, typed(timeline, deed, step, Some(deed.ended)));
         }
     }
     for echoed in deed.result.filter(|_| line.commits()).map_or(&[][..], |result| result.echoed()) {
@@ -77,6 +79,9 @@ fn rank(step: &Step<'_>) -> Option<usize> {
     STRENGTH.iter().position(|family| *family == step.family()).filter(|_| !step.mends())
 }
 
-fn typed(line: &Command<'_>, step: &Step<'_>, passed: Option<usize>) -> Typed {
-    Typed { text: separate(line.normal(), step), passed, names_parts: step.names_parts() }
+fn typed(timeline: &Timeline<'_>, deed: &Deed<'_>, step: &Step<'_>, passed: Option<usize>) -> Typed {
+    let text = deed
+        .parsed_command()
+        .map_or_else(String::new, |line| in_its_directory(deed, line, timeline.cwd, &separate(line.normal(), step)));
+    Typed { text, passed, names_parts: step.names_parts() }
 }

@@ -9,6 +9,7 @@ use super::exchange::Exchange;
 use super::file;
 use super::objective::requested;
 use super::outcome::chief;
+use super::repetition::is_told_in;
 use super::request::without_politeness;
 use super::task::{Task, changed_by, main_task};
 use super::timeline::{Deed, Round, Timeline};
@@ -128,7 +129,8 @@ pub(super) fn concluded(
     let is_addition = |before: &&Said<'_>| is_short(last.told()) || last.work.lines * ADDITION <= before.work.lines;
     let before = || before.iter().rfind(|said| works(said)).filter(is_addition);
     let quoted = |said: &Said<'_>| said.within(QUOTED_CHARS).or_else(|| clause_within(said.told(), QUOTED_CHARS));
-    let before = main.or_else(before).and_then(quoted).map(closed);
+    // What the last one tells again stands there as it is now.
+    let before = main.or_else(before).and_then(quoted).filter(|said| !is_told_in(said, last.told())).map(closed);
     let later = after.iter().rfind(|said| !said.work.delivers && !said.work.edits && tells(said));
     let later = later.and_then(|later| later.within(LATER_CHARS));
     let told = if later.is_some() { closed(last.told().to_owned()) } else { last.told().to_owned() };

@@ -361,23 +361,27 @@ fn put_off(timeline: &Timeline<'_>) -> Vec<Pointed> {
 }
 
 /// Adds what the agent's last conclusions list as remaining. What was asked for, changed or reported afterwards is done;
-/// a later list replaces an earlier one.
+/// a later list replaces an earlier one of its kind.
 fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds, lists_others: bool) {
     let changes = timeline.deeds.iter().filter(|deed| file::changes(deed));
     let changed = changes.map(|deed| deed.began).max().unwrap_or(0);
     let mut later = String::new();
+    // Whether a list of open matters and one of next steps were found.
+    let mut listed = [false; 2];
     for (back, round) in timeline.rounds.iter().rev().take(LISTED_ROUNDS).enumerate() {
         let Some(said) = exchange::conclusion(timeline, round) else {
             later.extend(round.prompt.iter().map(|prompt| prompt.text));
             continue;
         };
         let is_last = back < LAST_ROUNDS && said.place > changed;
-        let mut listed = false;
+        let before = listed;
         for left in leftovers::leftovers(said.text) {
-            if !is_last && (!left.listed && !left.labelled || covered(left.text, &later)) {
+            if before[usize::from(left.next)]
+                || !is_last && (!left.listed && !left.labelled || covered(left.text, &later))
+            {
                 continue;
             }
-            listed |= left.listed;
+            listed[usize::from(left.next)] |= left.listed;
             // The list of files says more.
             if lists_others && !left.text.contains('`') && Signs::read(left.text).has(Sign::Beside) {
                 continue;
@@ -389,7 +393,7 @@ fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds, lists_others: bool) 
         // The work went on as the agent proposed.
         let agreed = |prompt: &Message<'_>| Signs::read(prompt.text).has_any(&[Sign::Assent, Sign::Order]);
         let worked = timeline.deeds[round.deeds.clone()].iter().any(|deed| file::changes(deed));
-        if listed || worked && round.prompt.as_ref().is_some_and(agreed) {
+        if listed == [true; 2] || worked && round.prompt.as_ref().is_some_and(agreed) {
             break;
         }
         later.extend(round.prompt.iter().map(|prompt| prompt.text).chain([" ", said.text, " "]));

@@ -85,6 +85,12 @@ pub(super) fn significant_words(text: &str) -> BTreeSet<String> {
     words.filter(|word| !word.contains(|c: char| c.is_ascii_digit())).map(str::to_lowercase).collect()
 }
 
+/// Returns true if a longer text says what a text says.
+pub(super) fn is_told_in(text: &str, longer: &str) -> bool {
+    let (words, longer) = (significant_words(text), significant_words(longer));
+    !words.is_empty() && words.intersection(&longer).count() * WHOLE >= words.len() * SAME
+}
+
 fn is_same_statement(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
     let shorter = one.len().min(other.len());
     let common = one.intersection(other).count();

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::attempt::shown;
 use super::conclusion::Conclusion;
-use super::excerpt::{one_line, without_filter_mark};
+use super::excerpt::one_line;
 use super::question;
 use super::timeline::{Message, Round, Timeline};
 use super::{CommandLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed};
@@ -78,12 +79,13 @@ fn answer(conclusion: &Conclusion<'_, '_>) -> Option<Pointed> {
 /// Returns the commands run, by first run; equal ones are counted together.
 pub(super) fn commands(timeline: &Timeline<'_>) -> Vec<CommandLine> {
     let mut lines: Vec<(bool, CommandLine, BTreeMap<&str, u32>)> = Vec::new();
-    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut known: BTreeMap<(String, String), usize> = BTreeMap::new();
     for deed in &timeline.deeds {
         let Some(command) = deed.kept_command().filter(|_| !deed.was_cancelled()) else { continue };
-        let index = *known.entry(command.normal().to_owned()).or_insert(lines.len());
+        let text = shown(deed, command, timeline.cwd);
+        let index = *known.entry((text.clone(), command.normal().to_owned())).or_insert(lines.len());
         if index == lines.len() {
-            let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
+            let text = one_line(&text, LINE_CHARS);
             let line = CommandLine { text, ..CommandLine::default() };
             lines.push((command.only_looks(), line, BTreeMap::new()));
         }
@@ -135,17 +137,17 @@ fn changed(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
 /// Returns the successful commands of a round that did more than look, equal ones once, at the line of the last run.
 fn ran(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
     let mut lines: Vec<Pointed> = Vec::new();
-    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    let mut known: BTreeMap<(String, String), usize> = BTreeMap::new();
     for deed in timeline.deeds[round.deeds.clone()].iter().filter(|deed| !deed.in_background()) {
         let Some(command) =
             deed.kept_command().filter(|command| !command.only_looks() && deed.told_outcome() == Some(Outcome::Ok))
         else {
             continue;
         };
-        let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
-        let index = *known.entry(command.normal().to_owned()).or_insert(lines.len());
+        let text = shown(deed, command, timeline.cwd);
+        let index = *known.entry((text.clone(), command.normal().to_owned())).or_insert(lines.len());
         if index == lines.len() {
-            lines.push(Pointed { text, line: deed.line, at: deed.at });
+            lines.push(Pointed { text: one_line(&text, LINE_CHARS), line: deed.line, at: deed.at });
         } else {
             lines[index].line = deed.line;
             lines[index].at = deed.at;

@@ -4,7 +4,14 @@ use std::borrow::Cow;
 
 use super::vocabulary::INTERPRETERS;
 use super::words::{self, Word};
-use super::{Family, Step};
+use super::{Command, Family, Step};
+
+impl Command<'_> {
+    /// Returns the directory that the line changes to first; empty if it does not.
+    pub(in crate::digest) fn directory(&self) -> &str {
+        self.steps.first().map_or("", |step| step.directory)
+    }
+}
 
 impl Step<'_> {
     /// Returns true if the success of `self` shows that `failed`, whose error is `failure`, does not fail any more: it is

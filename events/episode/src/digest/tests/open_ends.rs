@@ -152,6 +152,10 @@ fn the_last_words_say_what_is_left_unless_something_was_changed_since() {
     let then = start().reply(report).prompt("first the lexer").edit("b.rs", 1, 1).reply("I mended the lexer.");
     check(then, &left.0, &left.1);
     check(start().reply("I found it. Now let me run the tests:").ok("make"), &[], &[]);
+    // A later list of next steps says nothing of what is open.
+    let asked = start().reply("## Caveats\n- the lexer is slow").prompt("Which one is the parser?");
+    let advice = "It is `p.rs`.\n\nSo my recommendation:\n\n- Take the old grammar";
+    check(asked.reply(advice), &[(2, "the lexer is slow")], &[(4, "Take the old grammar")]);
 }
 
 #[test]

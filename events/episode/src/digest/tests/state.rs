@@ -46,6 +46,29 @@ fn sentences_that_name_nothing_give_way() {
 }
 
 #[test]
+fn what_is_told_again_is_told_as_it_is_at_last() {
+    let again = winch().prompt("It still slips").edit("src/winch.rs", 1, 0).edit("src/mark.rs", 1, 0);
+    let said = "The winch now stops at the mark: `src/winch.rs` reads the mark before each turn; `src/mark.rs` has a \
+                margin; `src/brake.rs` is new";
+    check(again.edit("src/brake.rs", 2, 0).reply(said), said);
+}
+
+#[test]
+fn a_command_is_shown_with_the_directory_below_that_it_changes_to() {
+    let session = || Session::default().cwd("/srv/crane").prompt("Check the jib");
+    let shown = |line: &str| {
+        let Episode { commands, state, .. } = session().ok(line).digest();
+        (commands[0].text.clone(), state.check.unwrap_or_default())
+    };
+    let told = |text: &str| (text.to_owned(), text.to_owned());
+    assert_eq!(shown("cd jib && make test"), told("cd jib && make test"));
+    assert_eq!(shown("cd /srv/crane/jib/; make test"), told("cd jib && make test"));
+    for line in ["make test", "cd /srv/crane && make test", "cd /srv/winch && make test"] {
+        assert_eq!(shown(line), told("make test"), "{line}");
+    }
+}
+
+#[test]
 fn a_claim_is_not_repeated_after_a_failed_check() {
     let said = "Updated 3 tests and all tests pass. `Boom` keeps its angle.";
     let work = || Session::default().prompt("Keep the angle of the boom").edit("src/boom.rs", 2, 2);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::digest::command::joined;
 
 /// Returns a path without `.` and `..`, without a trailing slash.
-pub(super) fn absolute(directory: &str, path: &str) -> String {
+pub(in crate::digest) fn absolute(directory: &str, path: &str) -> String {
     let path: Cow<'_, str> =
         if path.starts_with(['/', '~']) { Cow::Borrowed(path) } else { Cow::Owned(joined(directory, path)) };
     let mut parts: Vec<&str> = Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn absolute(directory: &str, path: &str) -> String {
 }
 
 /// Returns what follows a directory in a path below it; empty for the directory itself.
-pub(super) fn rest_below<'p>(directory: &str, path: &'p str) -> Option<&'p str> {
+pub(in crate::digest) fn rest_below<'p>(directory: &str, path: &'p str) -> Option<&'p str> {
     if directory.is_empty() {
         return (!path.starts_with(['/', '~'])).then_some(path);
     }
