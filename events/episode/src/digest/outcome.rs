@@ -256,6 +256,11 @@ mod tests {
         });
         check("The jib turns by `turn`. This frees the `Hook`.", "The jib turns by `turn`. This frees the `Hook`.");
         check("Done. This frees the `Hook`.", "This frees the `Hook`.");
+        let items = |from: usize| (from..from + 9).map(|n| format!("- the {n} ropes of `x{n}` that were laid anew\n"));
+        let list = |from: usize| items(from).collect::<String>();
+        let fixes = format!("**Ropes laid** (9 places)\n{}\n**Knots tied** (9 places)\n{}\n", list(1), list(11));
+        let told = outcome(&format!("{fixes}This keeps the `Hook` in its place."), "", false);
+        assert!(told.ends_with(". Knots tied (9 places)"), "{told}");
         let said = "Not yet. The `Hook` is open by hand.";
         assert_eq!(outcome(said, "Does the hook open by itself?", false), said);
         assert_eq!(outcome(said, "", false), "The `Hook` is open by hand.");
@@ -326,6 +331,20 @@ mod tests {
     fn an_item_carries_the_bold_label_above_it() {
         check("Two files changed:\n\n**`src/mast.rs`:**\n- Line 3: raised\n\n**`src/jib.rs`:**\n- Line 4: cut", {
             "`src/mast.rs`: Line 3: raised. `src/jib.rs`: Line 4: cut"
+        });
+    }
+
+    #[test]
+    fn items_stand_below_the_heading_that_names_them() {
+        check("**`src/mast.rs`**\n- Raised the mast\n\n**`src/jib.rs`**\n- Raised the mast\n- Cut the jib", {
+            "`src/mast.rs`: Raised the mast. `src/jib.rs`: Raised the mast; Cut the jib"
+        });
+        let parts = "**New files:**\n- `a.rs` — the brake\n\n**Modified files:**\n- `b.rs` — the drum";
+        check(&format!("## Mast\n- Raised the mast\n\n## Winch of 7\n\n{parts}"), {
+            "Mast: Raised the mast. Winch of 7: `a.rs` — the brake. `b.rs` — the drum"
+        });
+        check(&format!("## Mast\n- Raised the mast\n\n## Changes\n\n{parts}"), {
+            "Mast: Raised the mast. `a.rs` — the brake. `b.rs` — the drum"
         });
     }
 

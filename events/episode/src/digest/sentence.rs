@@ -236,8 +236,12 @@ pub(super) fn is_decoration(line: &str) -> bool {
     let label = line.strip_prefix("**").and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
     // The stop in `a.rs` ends no sentence.
     let leads = line.trim_end_matches('*').ends_with(':');
-    let prose = |inner: &str| inner.split('`').step_by(if leads { 2 } else { 1 }).collect::<String>();
-    let label = label.is_some_and(|inner| !inner.contains("**") && !prose(inner).contains(['.', '!', '。']));
+    let prose = |inner: &str| inner.split('`').step_by(2).collect::<String>();
+    let says = |inner: &str| match leads || !prose(inner).contains(char::is_alphanumeric) {
+        true => prose(inner),
+        false => inner.to_owned(),
+    };
+    let label = label.is_some_and(|inner| !inner.contains("**") && !says(inner).contains(['.', '!', '。']));
     heading || rule || line.starts_with('|') || label
 }
 

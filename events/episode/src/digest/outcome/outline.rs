@@ -61,6 +61,9 @@ pub(super) struct Part {
     pub(super) whole: String,
     /// True in the last paragraph.
     pub(super) closes: bool,
+    /// Its number, and that of the part that it goes on from.
+    place: usize,
+    goes_on_from: Option<usize>,
     /// Number of items below it that are told with it.
     nested: usize,
     /// What an item with others below it says without them.
@@ -73,6 +76,11 @@ impl Part {
     /// Returns true for a heading, and for a label that only leads to a list.
     pub(super) fn names_section(&self) -> bool {
         self.kind == Kind::Heading || self.kind == Kind::Label && is_lead(&self.whole)
+    }
+
+    /// Returns true unless the part goes on from one that is not the last that was told.
+    pub(super) fn follows(&self, last: Option<&Self>) -> bool {
+        self.goes_on_from.is_none_or(|before| last.is_some_and(|last| last.place == before))
     }
 
     /// Returns the whole text if it is told entirely or not at all: it ends with a list.
@@ -125,6 +133,8 @@ struct Outline {
     /// Number of sentences and items that were added.
     added: usize,
     section: usize,
+    /// The last heading that names something, with its level.
+    frame: Option<(usize, String)>,
     /// True below a heading of what is left to do.
     is_aside: bool,
     /// True behind a question or an offer, and a lead behind that: the items of a list are not done.
@@ -149,7 +159,9 @@ impl Outline {
         let Some(head) = head.filter(|head| !head.is_empty() && !self.is_aside) else { return false };
         let (section, closes) = (self.section, self.closes);
         self.added += 1;
-        self.parts.push(Part { kind, section, head, whole, closes, nested: 0, alone: String::new(), lost: 0 });
+        let goes_on_from = self.parts.last().map(|part| part.place).filter(|_| refers_back(&whole));
+        let (place, alone) = (self.added, String::new());
+        self.parts.push(Part { kind, section, head, whole, closes, place, goes_on_from, nested: 0, alone, lost: 0 });
         true
     }
 
@@ -187,13 +199,23 @@ impl Outline {
     }
 
     fn heading(&mut self, line: &str) {
-        // A heading above a heading is only its frame.
+        // A heading above a heading is only its frame, unless that one names nothing.
         self.parts.pop_if(|part| part.kind == Kind::Heading);
         self.begin_section();
-        let line = bare(without_number(&plain(line.trim_start_matches('#'))));
+        let level = line.bytes().take_while(|byte| *byte == b'#').count();
+        let level = if level == 0 { usize::MAX } else { level };
+        let mut line = bare(without_number(&plain(line.trim_start_matches('#'))));
         self.is_aside = Signs::read(&line).has_any(&[Sign::NextHead, Sign::RemainingHead]) || is_required(&line);
         let mut words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 1);
-        let names = words.any(|word| !GENERAL.has(&word.to_lowercase()));
+        let mut names = words.any(|word| !GENERAL.has(&word.to_lowercase()));
+        if names {
+            self.frame = Some((level, line.clone()));
+        } else {
+            self.frame.take_if(|(above, _)| *above >= level);
+            if let Some((_, frame)) = &self.frame {
+                (line, names) = (frame.clone(), true);
+            }
+        }
         if !line.ends_with('!') && self.push(Kind::Heading, &line) && !names {
             self.parts.last_mut().into_iter().for_each(|part| part.head.clear());
         }
@@ -309,7 +331,7 @@ impl Outline {
     fn finished(mut self) -> Vec<Part> {
         self.end_item();
         let mut known = BTreeSet::new();
-        self.parts.retain(|part| part.kind != Kind::Item || known.insert(part.whole.clone()));
+        self.parts.retain(|part| part.kind != Kind::Item || known.insert((part.section, part.whole.clone())));
         let mut parts: Vec<Part> = Vec::with_capacity(self.parts.len());
         let mut rest = self.parts.into_iter().peekable();
         while let Some(mut part) = rest.next() {
@@ -406,7 +428,7 @@ fn is_labelled(text: &str) -> bool {
         rest.contains(char::is_alphanumeric)
             && (label.ends_with(':')
                 || rest.trim_start().starts_with([':', '—', '–', '-'])
-                || rest.trim_start().starts_with('(') && is_lead(text))
+                || rest.trim_start().starts_with('(') && (is_lead(text) || text.ends_with(')')))
     })
 }
 

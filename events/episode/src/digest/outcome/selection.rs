@@ -82,9 +82,11 @@ fn changed_areas(parts: &[Part]) -> Option<String> {
     let changes = |part: &&&Part| {
         !part.names_section() || items(part.section).any(|part| Signs::read(&part.whole).has(Sign::Change))
     };
-    let names = headings.iter().filter(|part| !part.head.is_empty()).count();
+    let names = headings.iter().map(|part| &part.head).filter(|head| !head.is_empty()).collect::<BTreeSet<_>>().len();
     let told = headings.iter().map(|part| told(part).trim_end_matches([':', '：', '.']).to_owned());
-    let told = told.collect::<Vec<_>>().join("; ");
+    let mut told: Vec<String> = told.collect();
+    told.dedup();
+    let told = told.join("; ");
     let is_of_changes = headings.iter().filter(changes).count() * 2 >= headings.len() && names >= MIN_AREAS;
     (is_of_changes && told.chars().count() + 9 <= MAX_CHARS).then(|| format!("Changed: {told}"))
 }
@@ -92,8 +94,9 @@ fn changed_areas(parts: &[Part]) -> Option<String> {
 /// Returns the headings that tell changes themselves, if there are several and all fit.
 fn told_changes(parts: &[Part]) -> Option<String> {
     let tells = |part: &&Part| part.kind == Kind::Heading && Signs::read(&part.whole).has(Sign::Change);
-    let told: Vec<&str> =
+    let mut told: Vec<&str> =
         parts.iter().filter(tells).map(|part| part.whole.trim_end_matches([':', '：', '.'])).collect();
+    told.dedup();
     let text = told.join("; ");
     (told.len() >= MIN_AREAS && text.chars().count() <= MAX_CHARS / 2).then(|| format!("Changed: {text}"))
 }
@@ -345,8 +348,13 @@ impl<'p> Selection<'p> {
     fn text(&self) -> String {
         let mut text = String::new();
         let mut last: Option<&Part> = None;
+        let mut heading = "";
         for (part, told) in self.parts.iter().zip(&self.told) {
-            let Some(told) = told.as_deref().filter(|told| !told.is_empty()) else { continue };
+            let Some(told) = told.as_deref().filter(|told| !told.is_empty() && part.follows(last)) else { continue };
+            // A section in parts has its heading once.
+            if part.kind == Kind::Heading && std::mem::replace(&mut heading, told) == told {
+                continue;
+            }
             let goes_on = last.is_some_and(|last| last.section == part.section);
             text = match last.map(|last| last.kind) {
                 None => text,
