@@ -1,7 +1,7 @@
 //! Cuts a text at the end of a clause.
 
 use super::excerpt::{one_line, sentences_within};
-use super::label::{is_joint, is_loose, without_brackets};
+use super::label::{is_joint, is_loose, is_subordinator, without_brackets};
 use super::sentence::words_of_prose;
 
 /// A clause ends no earlier than after this length, in characters.
@@ -10,9 +10,6 @@ const CLAUSE_CHARS: usize = 40;
 const SEEN: usize = 8;
 /// Most words of a longer label, without code.
 const LABEL_WORDS: usize = 4;
-/// Words that begin a clause which another follows.
-const SUBORDINATORS: [&str; 12] =
-    ["when", "if", "while", "once", "wenn", "falls", "cuando", "si", "quand", "quando", "если", "когда"];
 /// Maximum number of words between the commas of an enumeration.
 const ENUMERATED_WORDS: usize = 2;
 
@@ -72,7 +69,7 @@ fn first_clause(text: &str, max_chars: usize) -> Option<String> {
     let lacks_end = |at: usize| {
         let part = text[..at].rsplit([',', ';']).next().unwrap_or_default();
         let words: Vec<&str> = part.split_whitespace().collect();
-        words.windows(2).any(|two| is_joint(two[0]) && SUBORDINATORS.contains(&two[1]))
+        words.windows(2).any(|two| is_joint(two[0]) && is_subordinator(two[1]))
     };
     let goes_on = |at: usize| text[at..].strip_prefix(". ").is_some_and(|next| next.starts_with(char::is_lowercase));
     let is_led = |at: usize| {

@@ -26,6 +26,15 @@ static JOINTS: WordList = WordList::new(crate::WORDS, "joints");
 /// Other words that must not be the last one.
 static LOOSE_ENDS: WordList = WordList::new(crate::WORDS, "loose ends");
 
+/// Words that begin a clause which another follows.
+const SUBORDINATORS: [&str; 12] =
+    ["when", "if", "while", "once", "wenn", "falls", "cuando", "si", "quand", "quando", "если", "когда"];
+
+/// Returns true for a word that begins a clause which another follows.
+pub(super) fn is_subordinator(word: &str) -> bool {
+    SUBORDINATORS.contains(&word.to_lowercase().as_str())
+}
+
 /// Shortens a text to a clause of at most eight words: brackets and articles go first, then everything behind the last joint
 /// between two phrases.
 pub(super) fn label(text: &str) -> String {
@@ -45,7 +54,9 @@ pub(super) fn label(text: &str) -> String {
         if let Some(at) = clause.find(end)
             && (count(&clause[..at]) >= fewest || (!end.is_ascii() && at > 0))
         {
-            clause = &clause[..at];
+            // A subordinate clause says nothing without the main one behind it.
+            let is_subordinate = end == ", " && is_subordinator(clause.split(' ').next().unwrap_or_default());
+            clause = if is_subordinate { &clause[at + end.len()..] } else { &clause[..at] };
             short = without_articles(clause);
         }
     }
@@ -197,6 +208,7 @@ mod tests {
     #[test]
     fn a_title_is_a_clause_of_at_most_eight_words() {
         for (text, expected) in [
+            ("When the load of a crane is taken off, the hook of the jib slips", "The hook of the jib slips"),
             ("Update the home page so that it mentions that it's open source.", "Update the home page"),
             ("Fix the login", "Fix the login"),
             ("a b c d e f g of the h i", "B c d e f g"),
