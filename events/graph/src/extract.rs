@@ -355,12 +355,18 @@ impl<'a> Extractor<'a> {
 
     fn commands(&mut self, episode: &Episode) {
         let mut ran: BTreeMap<String, (u32, Moment, &str, &str)> = BTreeMap::new();
+        // Commands of lines that may run them more often than once.
+        let mut uncounted: BTreeSet<String> = BTreeSet::new();
         for command in episode.commands.iter().filter(|command| command.outcome != "denied") {
             let of = self.moment_at(command.line);
             let names = self.names(command);
             // A line with several programs is no example of either.
             let line = if names.len() == 1 { command.text.as_str() } else { "" };
+            let is_open = command.text.ends_with('…') || command.text.contains("; done");
             for name in names {
+                if is_open || programs(&command.text).iter().filter(|program| program.name == name).count() > 1 {
+                    uncounted.insert(name.clone());
+                }
                 let known = ran.entry(name).or_insert((0, of, line, command.outcome));
                 known.0 = known.0.saturating_add(command.count);
                 if of.line < known.1.line {
@@ -376,7 +382,8 @@ impl<'a> Extractor<'a> {
             let uuid = self.builder.mention(Label::Command, &name, line, of, count);
             let has_failed = outcome == "failed" && self.unmended.contains(&name);
             let ended = if has_failed { ", failed in the end" } else { "" };
-            self.add_session_fact(Relation::Ran, uuid, &format!("ran `{name}`{}{ended}", times(count)), of);
+            let times = if uncounted.contains(&name) { String::new() } else { times(count) };
+            self.add_session_fact(Relation::Ran, uuid, &format!("ran `{name}`{times}{ended}"), of);
         }
     }
 
