@@ -42,6 +42,7 @@ mod setback;
 mod settled;
 mod show;
 mod stated;
+mod substitution;
 mod task;
 mod timeline;
 mod title;

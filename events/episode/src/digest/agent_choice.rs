@@ -10,10 +10,12 @@ use std::collections::BTreeSet;
 use super::command::{GitAct, Paths, git_steps, overridden};
 use super::excerpt::{head, one_line};
 use super::exchange;
+use super::file;
 use super::repetition::significant_words;
 use super::sentence::{self, Sentence, clauses, plain, sentences};
 use super::settled::replacement;
 use super::stated::{self, MIN_WORDS, Told, is_connected};
+use super::substitution::Substitutions;
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, Pointed};
 use crate::lexicon::{Sign, Signs};
@@ -84,14 +86,21 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             }
             let told = Told::read(sentence.text).or_else(|| Told::read(after_lead(sentence.text)?));
             let Some(told) = told else { continue };
+            // What is done to other things than files stands if it follows, or is named.
+            let stands = stands || (leads_to_act || sentence.text.contains('`')) && has_worked(timeline, round);
             let taken = stands && told.takes() || is_followed && told.proposes();
-            let explained = leads_to_edit && (told.limits_or_explains() || told.draws_consequence() || told.prefers())
-                || leads_to_act && told.explains();
+            let explained = leads_to_act && (told.limits_or_explains() || told.draws_consequence() || told.contrasts())
+                || leads_to_edit && told.prefers();
             let is_listed = || sentence.point && Signs::read(sentence.head).has(Sign::DecisionHead);
             let worth = match told.concludes_choice() {
                 0 if concludes && is_listed() => LISTED_WORTH,
-                0 if concludes && told.may_replace() && !is_of_checks(sentence) && changed().shows(sentence.text) => {
-                    REPLACING_WORTH
+                0 if concludes && !is_of_checks(sentence) && changed().tells(sentence.text, &told) => REPLACING_WORTH,
+                0 if concludes
+                    && told.limits_result()
+                    && !is_led_aside(sentence)
+                    && changed().mentions(sentence.text) =>
+                {
+                    1
                 }
                 worth if concludes => worth,
                 _ => 0,
@@ -146,7 +155,8 @@ impl Choice<'_> {
 }
 
 /// Returns what the agent says of the first commit that takes only some files: with them, and those that the last status
-/// lists besides, if there was one.
+/// lists besides, if there was one. Where it says nothing, the files that it leaves tell it: those that the session did
+/// not change.
 pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
     let listed = timeline.deeds.iter().filter_map(|deed| Some((deed.began, listed_files(deed)?)));
     let listed: Vec<_> = listed.collect();
@@ -160,7 +170,18 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
         is_below(file, named) || named.ends_with(&format!("/{file}")) || file.ends_with(&format!("/{named}"))
     };
     let is_taken = |file: &str| staged.iter().flat_map(|(_, named)| named).any(|named| takes(named, file));
-    timeline.rounds.iter().find_map(|round| {
+    // What the last status before a place lists and no commit takes.
+    let left_at = |place: usize| -> Option<Vec<&str>> {
+        let last = listed.partition_point(|(status, _)| *status < place).checked_sub(1)?;
+        Some(listed[last].1.iter().copied().filter(|file| !is_taken(file)).collect())
+    };
+    let told = |text: &str, named: &[String], left: &[&str]| {
+        let all: BTreeSet<&str> = named.iter().map(String::as_str).chain(left.iter().copied()).collect();
+        let text = format!("{text}: {}", told_apart(named.iter().map(String::as_str), &all));
+        let without = || format!("; not {}", told_apart(left.iter().copied(), &all));
+        text + &if left.is_empty() { String::new() } else { without() }
+    };
+    let said = timeline.rounds.iter().find_map(|round| {
         round.replies.iter().enumerate().find_map(|(index, reply)| {
             let deeds = deeds_until(timeline, round, reply, round.replies.get(index + 1));
             let (first, last) = (deeds.first()?.began, deeds.last()?.began);
@@ -168,46 +189,65 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
             if *began > last {
                 return None;
             }
-            let before = listed.partition_point(|(status, _)| status < began);
-            let listed = before.checked_sub(1).and_then(|last| listed.get(last)).map(|(_, files)| files);
+            let left = left_at(*began);
             let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
             let said = sentences.iter().rev().find(|sentence| Told::limits_what_is_done(sentence.text))?;
-            let left: Vec<&str> = listed.into_iter().flatten().copied().filter(|file| !is_taken(file)).collect();
-            if listed.is_some() && left.is_empty() {
+            if left.as_ref().is_some_and(Vec::is_empty) {
                 return None;
             }
-            let all: BTreeSet<&str> = named.iter().map(String::as_str).chain(left.iter().copied()).collect();
             let text = plain(said.text);
             let text = stated::without_announcement(&text);
-            let text = text.trim_end_matches([':', '.']);
-            let text = format!("{text}: {}", told_apart(named.iter().map(String::as_str), &all));
-            let without = |left: Vec<&str>| format!("; not {}", told_apart(left.into_iter(), &all));
-            let text = text + &Some(left).filter(|left| !left.is_empty()).map(without).unwrap_or_default();
+            let text = told(text.trim_end_matches([':', '.']), named, &left.unwrap_or_default());
             Some(Found { place: reply.place, said: pointed(&text, reply), by_person: false })
         })
+    });
+    said.or_else(|| {
+        let is_changed = |file: &&str| {
+            let written = timeline.deeds.iter().flat_map(file::written);
+            written.map(|(path, ..)| path).any(|path| takes(path, file))
+        };
+        let takes_all = |deed: &Deed<'_>| deed.succeeded() && deed.git_line().is_some_and(stages_all);
+        let first = staged.first()?.0;
+        let deed = timeline.deeds.iter().find(|deed| deed.began == first)?;
+        let committed = timeline.deeds.iter().find(|deed| deed.began >= first && commits(deed))?.began;
+        let together = staged.iter().filter(|(began, _)| *began <= committed);
+        let named: Vec<String> = together.flat_map(|(_, named)| named).cloned().collect();
+        let left: Vec<&str> = left_at(first)?.into_iter().filter(|file| !is_changed(file)).collect();
+        if left.is_empty() || timeline.deeds.iter().any(takes_all) {
+            return None;
+        }
+        let text = one_line(&told("Commit only", &named, &left), DECISION_CHARS);
+        let said = Pointed { text: text.replacen("only: ", "only ", 1), line: deed.line, at: deed.at };
+        Some(Found { place: deed.began, said, by_person: false })
     })
 }
 
-/// Returns the changed files that a status lists.
+/// Returns the changed files that a status lists and that are not staged yet.
 fn listed_files<'a>(deed: &Deed<'a>) -> Option<Vec<&'a str>> {
-    let files = deed.result?.work_tree()?.files.as_ref()?;
-    Some(files.staged.iter().chain(&files.unstaged).map(String::as_str).collect())
+    Some(deed.result?.work_tree()?.files.as_ref()?.unstaged.iter().map(String::as_str).collect())
 }
 
 /// Returns the files that a command line names for the next commit, unless it takes all.
 fn staged_files(deed: &Deed<'_>) -> Option<Vec<String>> {
+    let line = deed.git_line().filter(|line| deed.succeeded() && !stages_all(line))?;
     let mut files: Vec<String> = Vec::new();
-    for step in git_steps(deed.git_line().filter(|_| deed.succeeded())?) {
-        match step.act {
-            GitAct::Stage(Paths::All) | GitAct::Commit { also: Some(Paths::All), .. } => return None,
-            GitAct::Stage(Paths::Named(named)) | GitAct::Commit { also: Some(Paths::Named(named)), .. } => {
-                files.extend(named);
-            }
-            _ => {}
+    for step in git_steps(line) {
+        if let GitAct::Stage(Paths::Named(named)) | GitAct::Commit { also: Some(Paths::Named(named)), .. } = step.act {
+            files.extend(named);
         }
     }
-    let is_all = files.iter().any(|path| matches!(path.as_str(), "." | "./"));
-    (!files.is_empty() && !is_all).then_some(files)
+    (!files.is_empty()).then_some(files)
+}
+
+/// Returns true if the next commit takes everything.
+fn stages_all(line: &str) -> bool {
+    git_steps(line).iter().any(|step| match &step.act {
+        GitAct::Stage(paths) | GitAct::Commit { also: Some(paths), .. } => match paths {
+            Paths::All => true,
+            Paths::Named(named) => named.iter().any(|path| matches!(path.as_str(), "." | "./")),
+        },
+        _ => false,
+    })
 }
 
 /// Returns the names of the first files, with so much of the directory that no other has the same, and the number of the others.
@@ -282,16 +322,17 @@ fn deeds_until<'t, 'a>(
     &deeds[from..until.max(from)]
 }
 
-/// The words of what is changed.
+/// The words of what is changed, and the edits.
 #[derive(Default)]
-struct Changed {
+struct Changed<'a> {
     /// Files, and what was written.
     written: BTreeSet<String>,
     /// Commits.
     committed: BTreeSet<String>,
+    edits: Substitutions<'a>,
 }
 
-impl Changed {
+impl Changed<'_> {
     fn add(&mut self, deed: &Deed<'_>) {
         if is_change(deed) {
             let texts = [deed.edit().map_or("", |(path, ..)| path), deed.new_text()];
@@ -302,6 +343,11 @@ impl Changed {
 
     fn mentions(&self, text: &str) -> bool {
         significant_words(text).iter().any(|word| self.written.contains(word) || self.committed.contains(word))
+    }
+
+    /// Returns true if a sentence tells what took the place of what, and an edit shows that, or was written at least.
+    fn tells(&self, sentence: &str, told: &Told) -> bool {
+        self.edits.shows(sentence) || told.may_replace() && self.shows(sentence)
     }
 
     /// Returns true if a sentence names something that was replaced, and by what, and the latter was written.
@@ -321,9 +367,10 @@ fn names(text: &str) -> BTreeSet<String> {
 }
 
 /// Returns what is changed in a round and the next one.
-fn of_the_work(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> Changed {
+fn of_the_work<'a>(timeline: &Timeline<'a>, round: &Round<'_>, next: Option<&Round<'_>>) -> Changed<'a> {
     let end = next.map_or(round.deeds.end, |next| next.deeds.end);
-    let mut changed = Changed::default();
+    let edits = Substitutions::read(timeline, round.deeds.start..end);
+    let mut changed = Changed { edits, ..Changed::default() };
     timeline.deeds[round.deeds.start..end].iter().for_each(|deed| changed.add(deed));
     changed
 }
@@ -373,6 +420,13 @@ fn is_aside(sentence: &Sentence<'_>) -> bool {
 /// Returns true for a sentence about tests, or what is told of the work elsewhere.
 fn is_of_checks(sentence: &Sentence<'_>) -> bool {
     Signs::read(sentence.text).has_any(&[Sign::AsideHead, Sign::CheckHead])
+        || file_above(sentence).is_some_and(stated::names_test)
+}
+
+/// Returns true for a sentence whose lead says that it is about something else than the change: `Current state: …`.
+fn is_led_aside(sentence: &Sentence<'_>) -> bool {
+    let lead = sentence.text.split_once(": ").map_or("", |(lead, _)| lead);
+    Signs::read(lead).has_any(&[Sign::AsideHead, Sign::CheckHead])
 }
 
 /// Returns true for a change or a command that does something.

@@ -250,7 +250,7 @@ fn steers(clause: &str, received: Reception) -> bool {
         return false;
     }
     let contrasts = signs.has(Sign::Contrast) && (tells || signs.has(Sign::Reason) || signs.begins(Sign::Object));
-    begins || signs.has(Sign::Steer) || contrasts
+    begins || signs.has(Sign::Steer) || contrasts || received.agreed && signs.has(Sign::Direct)
 }
 
 /// Strips agreement and objection before the clause: `yes please, and let's make it simple`, `no, use a cookie`.

@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 use super::excerpt::without_filter_mark;
 use super::repetition::significant_words;
 use super::sentence::{Sentence, list_marker, plain, sentences};
-use super::stated::{MIN_WORDS, concludes_choice, limits, plans_choice};
+use super::stated::{MIN_WORDS, concludes_choice, limits, names_test, plans_choice};
+use super::substitution::Substitutions;
 use super::timeline::{Deed, Timeline};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Act;
@@ -123,7 +124,7 @@ impl Plan<'_> {
     /// its approach, what it leaves as it is or out, lists of which an item is a choice, and sentences that are one. Of
     /// those, what the agent also concluded comes first. What the work does not show to be done needs a plain contrast or
     /// limit.
-    pub(super) fn choices(&self, done: &Done) -> Vec<String> {
+    pub(super) fn choices(&self, done: &Done<'_>) -> Vec<String> {
         let (mut listed, mut told, mut chosen, mut properties) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for section in sections(&self.text) {
             let sentences = || sentences(section.text).into_iter().filter(|sentence| !sentence.quoted);
@@ -133,7 +134,10 @@ impl Plan<'_> {
                 Kind::Approach => {
                     let first = first_statement(sentences());
                     let more = sentences().filter(|found| plans_choice(found.text) || done.explains(found.text));
-                    chosen.extend(more.map(|found| plain(found.text)).filter(|text| first.as_ref() != Some(text)));
+                    chosen.extend(
+                        more.map(|found| plain(found.text))
+                            .filter(|text| !first.as_ref().is_some_and(|first| first.starts_with(text.as_str()))),
+                    );
                     told.extend(first);
                 }
                 Kind::Limits if !items.is_empty() && items.iter().all(|item| speaks_alone(item)) => {
@@ -168,6 +172,8 @@ impl Plan<'_> {
                         plans_choice(found.text)
                             || (is_own(found) || is_limit(found)) && limits_step(found.text)
                             || done.explains(found.text)
+                            || limits(found.text) && done.shows(found.text)
+                            || !names_test(section.heading) && done.edits.shows(found.text)
                     };
                     let labelled = items.iter().filter(|item| labelled(item) && !limits_step(item));
                     properties.extend(labelled.filter(|item| done.concludes(item)).copied().map(plain));
@@ -179,23 +185,25 @@ impl Plan<'_> {
         chosen.sort_by_key(|text| !done.concludes(text));
         told.extend(chosen);
         told.truncate(MAX_OF_SENTENCES);
-        if listed.is_empty() { told } else { listed }
+        listed.extend(told);
+        listed
     }
 }
 
 /// What came of the plans of a session.
 #[derive(Default)]
-pub(super) struct Done {
+pub(super) struct Done<'a> {
     /// Words of what the agent concluded.
     concluded: BTreeSet<String>,
     /// Words of the files that were edited, and of what was written.
     written: BTreeSet<String>,
     /// Headings that were written.
     headings: BTreeSet<String>,
+    edits: Substitutions<'a>,
 }
 
-impl Done {
-    pub(super) fn read(timeline: &Timeline<'_>) -> Self {
+impl<'a> Done<'a> {
+    pub(super) fn read(timeline: &Timeline<'a>) -> Self {
         let said = timeline.rounds.iter().filter_map(|round| round.replies.last());
         let edits = || timeline.deeds.iter().filter(|deed| deed.succeeded() && deed.edit().is_some());
         let texts = edits().flat_map(|deed| [deed.edit().map_or("", |(path, ..)| path), deed.new_text()]);
@@ -204,6 +212,7 @@ impl Done {
             concluded: said.flat_map(|said| significant_words(said.text)).collect(),
             written: texts.flat_map(significant_words).collect(),
             headings: lines.filter(|line| line.starts_with('#')).map(title).collect(),
+            edits: Substitutions::read(timeline, 0..timeline.deeds.len()),
         }
     }
 
@@ -218,11 +227,19 @@ impl Done {
         heading.contains('"') || self.headings.contains(&title(heading))
     }
 
-    /// Returns true if a sentence has the reason for what it says in brackets or after a dash, and all code that it names
-    /// was written.
+    /// Returns true if a sentence has the reason for what it says in brackets or after a dash, and the work shows it.
     fn explains(&self, text: &str) -> bool {
+        self.shows(text) && gives_reason(text)
+    }
+
+    /// Returns true if all code that a sentence names was written, or the agent concluded half of what it says.
+    fn shows(&self, text: &str) -> bool {
+        self.wrote_code(text) || self.concludes(text)
+    }
+
+    fn wrote_code(&self, text: &str) -> bool {
         let code: BTreeSet<String> = text.split('`').skip(1).step_by(2).flat_map(significant_words).collect();
-        !code.is_empty() && code.is_subset(&self.written) && gives_reason(text)
+        !code.is_empty() && code.is_subset(&self.written)
     }
 }
 
@@ -322,7 +339,7 @@ fn limits_step(item: &str) -> bool {
 fn gives_reason(text: &str) -> bool {
     let Some((said, aside)) = text.split_once(" (").or_else(|| text.split_once(" — ")) else { return false };
     let signs = Signs::read(aside);
-    let is_reason = signs.begins(Sign::Restrict) || signs.has_any(&[Sign::Reason, Sign::Keep]);
+    let is_reason = signs.begins(Sign::Restrict) || signs.has_any(&[Sign::Reason, Sign::Keep, Sign::Contrast]);
     let tells = |text: &str| text.split_whitespace().count() >= MIN_WORDS;
     let is_idle = Signs::read(text).has_any(&[Sign::Trouble, Sign::Hedge, Sign::Cause, Sign::Later]);
     is_reason && tells(said) && tells(aside) && !is_idle

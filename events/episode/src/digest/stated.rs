@@ -52,6 +52,14 @@ impl Told {
             && self.signs.has_any(&[Sign::Replace, Sign::Change])
     }
 
+    /// Returns true if it says of a result when or for what alone something happens: `shown only while it runs`.
+    pub(super) fn limits_result(&self) -> bool {
+        self.signs.has(Sign::Restrict)
+            && !self.signs.begins(Sign::Restrict)
+            && !self.signs.begins(Sign::Announce)
+            && !self.signs.has_any(&[Sign::Reason, Sign::Trouble, Sign::Cause, Sign::Hedge])
+    }
+
     /// Returns true if it says what the speaker takes, with what it is taken against or why.
     pub(super) fn takes(&self) -> bool {
         let (own, signs) = (&self.own, self.signs);
@@ -101,9 +109,9 @@ impl Told {
             && commits(&self.own) != Some(false)
     }
 
-    /// Returns true if it says before an act why it is done.
-    pub(super) fn explains(&self) -> bool {
-        self.signs.has(Sign::Reason) && self.acts()
+    /// Returns true if it says before an act what it is done instead of.
+    pub(super) fn contrasts(&self) -> bool {
+        self.signs.has(Sign::Contrast) && self.acts()
     }
 
     /// Returns true if a speaker says that they are about to do only a part, or which part alone counts.
@@ -151,6 +159,11 @@ pub(super) fn plans_choice(sentence: &str) -> bool {
     })
 }
 
+/// Returns true if a name or a heading has a file of tests.
+pub(super) fn names_test(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric()).any(|part| matches!(part, "test" | "tests" | "spec"))
+}
+
 /// Returns true if a sentence proposes something in the speaker's own name.
 pub(super) fn proposes(sentence: &str) -> bool {
     Told::read(sentence).is_some_and(|told| told.proposes())
@@ -192,7 +205,7 @@ fn telling(sentence: &str) -> Option<(String, Signs)> {
     let is_idle = signs.asks()
         || [Sign::Offer, Sign::Quantity].iter().any(|sign| signs.begins(*sign))
         || signs.has_any(&[Sign::Repair, Sign::Later, Sign::Remaining, Sign::Next])
-        || signs.has(Sign::Foreign)
+        || signs.has(Sign::Foreign) && !signs.has(Sign::Keep)
         || signs.has(Sign::Idle);
     let introduces = own.trim_end_matches(['*', '_', ' ', '\n']).ends_with([':', '：']);
     (says_enough && !is_idle && !introduces).then_some((own, signs))
@@ -266,6 +279,7 @@ mod tests {
                 "Decided: one file per tenant, named by its id.",
                 "I leave the retry out: it would be one more knob.",
                 "So I would not split the module just for this.",
+                "The unrelated list is left untouched; I leave that alone.",
                 "キューではなくテーブルを使います、理由は単純なので。",
             ],
         );
@@ -309,6 +323,17 @@ mod tests {
         );
         check(limits, true, &["Read only what is new", "No index file beside it"]);
         check(limits, false, &["It reads only one, since the other is empty", "Fails only on Mondays"]);
+    }
+
+    #[test]
+    fn a_result_is_limited_by_what_alone_it_is_for() {
+        let limits_result = |text: &str| Told::read(text).is_some_and(|told| told.limits_result());
+        check(limits_result, true, &["Shown only while the winch turns", "The lamp is lit, only if `load` is set"]);
+        check(
+            limits_result,
+            false,
+            &["No gaps between the rows", "The only change is a comma", "It was only read once", "All tests pass now"],
+        );
     }
 
     #[test]
