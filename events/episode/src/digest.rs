@@ -9,6 +9,7 @@ mod attempt;
 mod check;
 mod clause;
 mod command;
+mod commit_choice;
 mod conclusion;
 mod content;
 mod continuation;

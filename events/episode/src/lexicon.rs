@@ -135,6 +135,8 @@ signs! {
     Look = "look",
     /// A limit: `only`.
     Restrict = "restrict",
+    /// What is done otherwise, or what is avoided by it: `to avoid`, `otherwise`.
+    Avoid = "avoid",
     /// Options to choose from: `or`.
     Either = "either",
     /// Somebody else's words follow: `here is`, `the log says`.

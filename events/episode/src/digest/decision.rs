@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::agent_choice::{self, Found, is_change, pointed};
+use super::commit_choice;
 use super::excerpt::{one_line, without_filter_mark};
 use super::plan::{self, Done};
 use super::question;
@@ -70,8 +71,9 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         found.extend(chosen);
     }
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
-    found.extend(agent_choice::overriding(timeline));
-    found.extend(agent_choice::limited_commit(timeline));
+    found.extend(commit_choice::overriding(timeline));
+    found.extend(commit_choice::limited_commit(timeline));
+    found.extend(commit_choice::cleared(timeline));
     let plans = plan::approved(timeline);
     let done = if plans.is_empty() { Done::default() } else { Done::read(timeline) };
     for plan in plans {

@@ -52,12 +52,13 @@ impl Told {
             && self.signs.has_any(&[Sign::Replace, Sign::Change])
     }
 
-    /// Returns true if it says of a result when or for what alone something happens: `shown only while it runs`.
+    /// Returns true if it says of a result when or for what alone something happens, or what else happens or is avoided:
+    /// `shown only while it runs`, `a list, a table otherwise`.
     pub(super) fn limits_result(&self) -> bool {
-        self.signs.has(Sign::Restrict)
-            && !self.signs.begins(Sign::Restrict)
-            && !self.signs.begins(Sign::Announce)
-            && !self.signs.has_any(&[Sign::Reason, Sign::Trouble, Sign::Cause, Sign::Hedge])
+        let limits = self.signs.has(Sign::Restrict) && !self.signs.has(Sign::Reason);
+        (limits || self.signs.has(Sign::Avoid))
+            && ![Sign::Restrict, Sign::Avoid, Sign::Announce].iter().any(|sign| self.signs.begins(*sign))
+            && !self.signs.has_any(&[Sign::Trouble, Sign::Cause, Sign::Hedge])
     }
 
     /// Returns true if it says what the speaker takes, with what it is taken against or why.
@@ -109,9 +110,14 @@ impl Told {
             && commits(&self.own) != Some(false)
     }
 
+    /// Returns true if it says that something is better, or that the speaker is about to do that.
+    pub(super) fn reconsiders(&self) -> bool {
+        self.signs.has(Sign::Choose) && (self.signs.begins(Sign::Announce) || self.prefers())
+    }
+
     /// Returns true if it says before an act what it is done instead of.
     pub(super) fn contrasts(&self) -> bool {
-        self.signs.has(Sign::Contrast) && self.acts()
+        self.acts() && contrasted(&self.own.to_lowercase()).is_some()
     }
 
     /// Returns true if a speaker says that they are about to do only a part, or which part alone counts.
@@ -328,7 +334,16 @@ mod tests {
     #[test]
     fn a_result_is_limited_by_what_alone_it_is_for() {
         let limits_result = |text: &str| Told::read(text).is_some_and(|told| told.limits_result());
-        check(limits_result, true, &["Shown only while the winch turns", "The lamp is lit, only if `load` is set"]);
+        check(
+            limits_result,
+            true,
+            &[
+                "Shown only while the winch turns",
+                "The lamp is lit, only if `load` is set",
+                "A list for one, a table otherwise",
+                "Usa una lista para evitar copias",
+            ],
+        );
         check(
             limits_result,
             false,

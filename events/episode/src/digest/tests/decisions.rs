@@ -102,7 +102,7 @@ fn a_plan_decides_what_it_lists_as_decided_or_names_as_its_approach() {
     };
     let carried_out = |plan: &str| planned(plan, Outcome::Ok).edit("a.rs", 1, 1);
     let listed = "# Faster\n\n## Design decisions\n- **Store**: one file\n  - how it is named\n- No index\n\n## Steps\n1. Index it instead of a scan\n";
-    check(carried_out(listed), &[(3, "Store: one file"), (3, "No index")]);
+    check(carried_out(listed), &[(3, "Store: one file"), (3, "No index"), (3, "Index it instead of a scan")]);
     check(planned(listed, Outcome::Ok), &[]);
     let reverted = carried_out(listed).prompt("no, I've reverted all that");
     check(reverted, &[]);
@@ -146,11 +146,11 @@ fn what_is_done_for_a_reason_is_a_choice_where_the_change_follows() {
     let chosen = [(2, said)];
     check(Session::default().prompt("Make it safe").reply(said).edit("a.rs", 1, 1), &chosen);
     check(Session::default().prompt("Make it safe").reply(said).read("a.rs"), &[]);
-    for narrated in [
-        "Let me take the lock out, since nobody else writes:",
-        "I need to lock it first, since two processes write it.",
-        "I'm checking who writes it, since only one may.",
-    ] {
+    let said = "Let me take the lock out, since nobody else writes";
+    check(Session::default().prompt("Make it safe").reply(&format!("{said}:")).edit("a.rs", 1, 1), &[(2, said)]);
+    for narrated in
+        ["I need to lock it first, since two processes write it.", "I'm checking who writes it, since only one may."]
+    {
         check(Session::default().prompt("Make it safe").reply(narrated).edit("a.rs", 1, 1), &[]);
     }
 }
@@ -453,4 +453,25 @@ fn a_conclusion_that_lists_decisions_tells_them() {
     let told = "## Key decisions\n- The drum is greased at night only\n\n## Checks\n- The drum turns at night\n";
     let session = Session::default().prompt("Grease it").edit("winch.rs", 1, 1).reply(told);
     check(session, &[(4, "The drum is greased at night only")]);
+}
+
+#[test]
+fn what_is_deleted_to_get_a_commit_through_is_a_choice() {
+    let blocked = |path: &str| {
+        let session = Session::default().prompt("Commit it").edit("jib.rs", 1, 1).failed("git commit -m x", 1, "boom");
+        session.reply("The hook reads old copies. Let me clear them away:").ok(&format!("rm -rf {path}"))
+    };
+    let told = (6, "The hook reads old copies. Let me clear them away (`rm tmp/copies`)");
+    check(blocked("tmp/copies/").ok("git commit -m x"), &[told]);
+    check(blocked("tmp/copies/"), &[]);
+    // Its own file.
+    check(blocked("jib.rs").ok("git commit -m x"), &[]);
+}
+
+#[test]
+fn a_better_approach_takes_the_place_of_the_one_before() {
+    let first = "A better approach is to keep the winch in the drum.";
+    let session = || Session::default().prompt("x").reply(first).edit("drum.rs", 1, 1);
+    check(session(), &[(2, first)]);
+    check(session().reply("Let me take a cleaner approach.").edit("winch.rs", 1, 1), &[]);
 }

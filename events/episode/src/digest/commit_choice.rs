@@ -1,0 +1,209 @@
+//! Choices that commands show: a commit takes only some files, overrides a safeguard, or something is deleted to get it
+//! through.
+
+use std::collections::BTreeSet;
+
+use super::agent_choice::{Found, MAX_REPLY_BYTES, commits, deeds_until, pointed};
+use super::command::{GitAct, Paths, Touch, git_steps, overridden};
+use super::excerpt::{head, one_line};
+use super::file;
+use super::sentence::{plain, sentences};
+use super::stated::{self, Told};
+use super::timeline::{Deed, Message, Timeline};
+use super::{DECISION_CHARS, Pointed};
+use baton_conversation::item::Outcome;
+
+/// Maximum number of files that are named for a commit that takes only some.
+const MAX_FILES: usize = 3;
+
+/// Returns what the agent says of the first commit that takes only some files: with them, and those that the last status
+/// lists besides, if there was one. Where it says nothing, the files that it leaves tell it: those that the session did
+/// not change.
+pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
+    let listed = timeline.deeds.iter().filter_map(|deed| Some((deed.began, listed_files(deed)?)));
+    let listed: Vec<_> = listed.collect();
+    let staged: Vec<(usize, Vec<String>)> =
+        timeline.deeds.iter().filter_map(|deed| Some((deed.began, staged_files(deed)?))).collect();
+    // A status names its files from where it ran.
+    let is_below = |path: &str, above: &str| {
+        path.strip_prefix(above.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let takes = |named: &str, file: &str| {
+        is_below(file, named) || named.ends_with(&format!("/{file}")) || file.ends_with(&format!("/{named}"))
+    };
+    let is_taken = |file: &str| staged.iter().flat_map(|(_, named)| named).any(|named| takes(named, file));
+    // What the last status before a place lists and no commit takes.
+    let left_at = |place: usize| -> Option<Vec<&str>> {
+        let last = listed.partition_point(|(status, _)| *status < place).checked_sub(1)?;
+        Some(listed[last].1.iter().copied().filter(|file| !is_taken(file)).collect())
+    };
+    let told = |text: &str, named: &[String], left: &[&str]| {
+        let all: BTreeSet<&str> = named.iter().map(String::as_str).chain(left.iter().copied()).collect();
+        let text = format!("{text}: {}", told_apart(named.iter().map(String::as_str), &all));
+        let without = || format!("; not {}", told_apart(left.iter().copied(), &all));
+        text + &if left.is_empty() { String::new() } else { without() }
+    };
+    let said = timeline.rounds.iter().find_map(|round| {
+        round.replies.iter().enumerate().find_map(|(index, reply)| {
+            let deeds = deeds_until(timeline, round, reply, round.replies.get(index + 1));
+            let (first, last) = (deeds.first()?.began, deeds.last()?.began);
+            let (began, named) = staged.get(staged.partition_point(|(began, _)| *began < first))?;
+            if *began > last {
+                return None;
+            }
+            let left = left_at(*began);
+            let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
+            let said = sentences.iter().rev().find(|sentence| Told::limits_what_is_done(sentence.text))?;
+            if left.as_ref().is_some_and(Vec::is_empty) {
+                return None;
+            }
+            let text = plain(said.text);
+            let text = stated::without_announcement(&text);
+            let text = told(text.trim_end_matches([':', '.']), named, &left.unwrap_or_default());
+            Some(Found { place: reply.place, said: pointed(&text, reply), by_person: false })
+        })
+    });
+    said.or_else(|| {
+        let is_changed = |file: &&str| {
+            let written = timeline.deeds.iter().flat_map(file::written);
+            written.map(|(path, ..)| path).any(|path| takes(path, file))
+        };
+        let takes_all = |deed: &Deed<'_>| deed.succeeded() && deed.git_line().is_some_and(stages_all);
+        let first = staged.first()?.0;
+        let deed = timeline.deeds.iter().find(|deed| deed.began == first)?;
+        let committed = timeline.deeds.iter().find(|deed| deed.began >= first && commits(deed))?.began;
+        let together = staged.iter().filter(|(began, _)| *began <= committed);
+        let named: Vec<String> = together.flat_map(|(_, named)| named).cloned().collect();
+        let left: Vec<&str> = left_at(first)?.into_iter().filter(|file| !is_changed(file)).collect();
+        if left.is_empty() || timeline.deeds.iter().any(takes_all) {
+            return None;
+        }
+        let text = one_line(&told("Commit only", &named, &left), DECISION_CHARS);
+        let said = Pointed { text: text.replacen("only: ", "only ", 1), line: deed.line, at: deed.at };
+        Some(Found { place: deed.began, said, by_person: false })
+    })
+}
+
+/// Returns the changed files that a status lists and that are not staged yet.
+fn listed_files<'a>(deed: &Deed<'a>) -> Option<Vec<&'a str>> {
+    Some(deed.result?.work_tree()?.files.as_ref()?.unstaged.iter().map(String::as_str).collect())
+}
+
+/// Returns the files that a command line names for the next commit, unless it takes all.
+fn staged_files(deed: &Deed<'_>) -> Option<Vec<String>> {
+    let line = deed.git_line().filter(|line| deed.succeeded() && !stages_all(line))?;
+    let mut files: Vec<String> = Vec::new();
+    for step in git_steps(line) {
+        if let GitAct::Stage(Paths::Named(named)) | GitAct::Commit { also: Some(Paths::Named(named)), .. } = step.act {
+            files.extend(named);
+        }
+    }
+    (!files.is_empty()).then_some(files)
+}
+
+/// Returns true if the next commit takes everything.
+fn stages_all(line: &str) -> bool {
+    git_steps(line).iter().any(|step| match &step.act {
+        GitAct::Stage(paths) | GitAct::Commit { also: Some(paths), .. } => match paths {
+            Paths::All => true,
+            Paths::Named(named) => named.iter().any(|path| matches!(path.as_str(), "." | "./")),
+        },
+        _ => false,
+    })
+}
+
+/// Returns the names of the first files, with so much of the directory that no other has the same, and the number of the others.
+fn told_apart<'p>(paths: impl Iterator<Item = &'p str>, all: &BTreeSet<&str>) -> String {
+    let paths: BTreeSet<&str> = paths.collect();
+    let ending = |path: &str, parts: usize| {
+        let from = path.trim_end_matches('/').rmatch_indices('/').nth(parts).map_or(0, |(at, _)| at + 1);
+        path.get(from..).unwrap_or_default().to_owned()
+    };
+    let is_shared =
+        |name: &String| all.iter().filter(|path| **path == *name || path.ends_with(&format!("/{name}"))).count() > 1;
+    let name = |path: &&str| {
+        let names = (0..path.matches('/').count()).map(|parts| ending(path, parts));
+        let name = names.into_iter().find(|name| !is_shared(name));
+        format!("`{}`", name.as_deref().unwrap_or(path))
+    };
+    let names: Vec<String> = paths.iter().take(MAX_FILES).map(name).collect();
+    let more = paths.len().saturating_sub(MAX_FILES);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
+
+/// Returns what the agent says before the first command of a kind that overrides a safeguard.
+pub(super) fn overriding(timeline: &Timeline<'_>) -> Vec<Found> {
+    let mut flags: BTreeSet<&str> = BTreeSet::new();
+    let mut found = Vec::new();
+    for round in &timeline.rounds {
+        let at_once = timeline.deeds[round.deeds.clone()].first();
+        // Who asks for it in so many words decides it.
+        let asked = round
+            .prompt
+            .filter(|_| round.replies.first().is_none_or(|it| at_once.is_some_and(|at| at.began < it.place)));
+        if let Some((prompt, flag)) = asked.zip(at_once.and_then(overriding_flag))
+            && prompt.text.len() <= DECISION_CHARS
+            && flag.rsplit(' ').next().is_some_and(|flag| prompt.text.contains(flag))
+            && flags.insert(flag)
+        {
+            let said = pointed(&format!("User: {}", prompt.text), &prompt);
+            found.push(Found { place: prompt.place, said, by_person: true });
+        }
+        for (index, reply) in round.replies.iter().enumerate() {
+            let deeds = deeds_until(timeline, round, reply, round.replies.get(index + 1));
+            let flag = deeds.first().and_then(overriding_flag).filter(|flag| flags.insert(flag));
+            let Some(flag) = flag else { continue };
+            found.extend(announced(reply, flag));
+        }
+    }
+    found
+}
+
+/// Returns the flag by which a command overrode a safeguard.
+fn overriding_flag(deed: &Deed<'_>) -> Option<&'static str> {
+    deed.git_line().filter(|_| deed.succeeded()).and_then(overridden)
+}
+
+/// Returns the last words of a reply with the command that they lead to.
+fn announced(reply: &Message<'_>, command: &str) -> Option<Found> {
+    let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
+    let last = &sentences[sentences.len().saturating_sub(2)..];
+    let text = last.iter().map(|sentence| plain(sentence.text)).collect::<Vec<_>>().join(" ");
+    let told = format!("{} (`{command}`)", text.trim_end_matches([':', '.']));
+    (!text.is_empty()).then(|| Found { place: reply.place, said: pointed(&told, reply), by_person: false })
+}
+
+/// Returns what the agent says before it deletes what it did not write, between a commit that failed and one that did not.
+pub(super) fn cleared(timeline: &Timeline<'_>) -> Vec<Found> {
+    let tries = |deed: &Deed<'_>| deed.commits() && !deed.aside;
+    let mut found = Vec::new();
+    for round in &timeline.rounds {
+        let deeds = &timeline.deeds[round.deeds.clone()];
+        let Some(failed) = deeds.iter().find(|deed| tries(deed) && deed.outcome() == Some(Outcome::Failed)) else {
+            continue;
+        };
+        let Some(passed) = deeds.iter().rfind(|deed| commits(deed)) else { continue };
+        for (index, reply) in round.replies.iter().enumerate() {
+            let deeds = deeds_until(timeline, round, reply, round.replies.get(index + 1));
+            let between = |deed: &&Deed<'_>| (failed.began..passed.began).contains(&deed.began);
+            let removed = deeds.iter().filter(between).find_map(|deed| removed(timeline, deed));
+            found.extend(removed.and_then(|path| announced(reply, &format!("rm {}", path.trim_end_matches('/')))));
+        }
+    }
+    found
+}
+
+/// Returns the first path that a command deleted and nothing in the session had written.
+fn removed<'t>(timeline: &'t Timeline<'_>, deed: &'t Deed<'_>) -> Option<&'t str> {
+    let is_written = |path: &str| {
+        let before = timeline.deeds.iter().take_while(|before| before.began < deed.began);
+        let mut written = before.flat_map(file::written).map(|(path, ..)| timeline.relative_path(path));
+        written.any(|file| file.starts_with(path))
+    };
+    let paths = deed.touched.iter().filter(|_| deed.succeeded()).filter_map(|touch| match touch {
+        Touch::Removed(path) => Some(path.as_str()),
+        Touch::Read(_) | Touch::Written(_) => None,
+    });
+    paths.into_iter().find(|path| !is_written(path))
+}
