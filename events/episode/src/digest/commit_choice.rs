@@ -7,7 +7,7 @@ use super::agent_choice::{Found, MAX_REPLY_BYTES, commits, deeds_until, pointed}
 use super::command::{GitAct, Paths, Touch, git_steps, overridden};
 use super::excerpt::{head, one_line};
 use super::file;
-use super::sentence::{plain, sentences};
+use super::sentence::{asks, plain, sentences};
 use super::stated::{self, Told};
 use super::timeline::{Deed, Message, Timeline};
 use super::{DECISION_CHARS, Pointed};
@@ -186,6 +186,10 @@ pub(super) fn cleared(timeline: &Timeline<'_>) -> Vec<Found> {
         let Some(passed) = deeds.iter().rfind(|deed| commits(deed)) else { continue };
         for (index, reply) in round.replies.iter().enumerate() {
             let deeds = deeds_until(timeline, round, reply, round.replies.get(index + 1));
+            // Who is asked decides it.
+            if asks(reply.text) {
+                continue;
+            }
             let between = |deed: &&Deed<'_>| (failed.began..passed.began).contains(&deed.began);
             let removed = deeds.iter().filter(between).find_map(|deed| removed(timeline, deed));
             found.extend(removed.and_then(|path| announced(reply, &format!("rm {}", path.trim_end_matches('/')))));

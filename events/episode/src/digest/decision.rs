@@ -120,14 +120,22 @@ fn chooses(text: &str) -> bool {
     })
 }
 
-/// Drops what is told again at a later line: half of its words, or of those of the later one.
+/// Returns true if one of two texts has all code that the other names.
+fn is_about_the_same(one: &str, other: &str) -> bool {
+    let names_all = |one: &str, other: &str| {
+        one.split('`').skip(1).step_by(2).all(|code| other.contains(code.trim_end_matches("()")))
+    };
+    names_all(one, other) || names_all(other, one)
+}
+
+/// Drops what is told again at a later line: half of its words, or of those of the later one, and about the same code.
 fn told_last(found: Vec<(usize, Pointed)>) -> Vec<(usize, Pointed)> {
     let matter: Vec<BTreeSet<String>> = found.iter().map(|(_, said)| significant_words(&said.text)).collect();
     let is_told_again = |at: usize| {
         let until = found.len().min(at + MAX_ENTRIES);
-        (at + 1..until)
-            .filter(|later| found[*later].1.line != found[at].1.line)
-            .any(|later| tells_the_same(&matter[at], &matter[later]))
+        (at + 1..until).filter(|later| found[*later].1.line != found[at].1.line).any(|later| {
+            tells_the_same(&matter[at], &matter[later]) && is_about_the_same(&found[at].1.text, &found[later].1.text)
+        })
     };
     let again: Vec<bool> = (0..found.len()).map(is_told_again).collect();
     found.into_iter().zip(again).filter(|(_, again)| !again).map(|(found, _)| found).collect()
@@ -389,4 +397,20 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Option<Poi
         ended.extend((from..at).filter(is_replaced).map(|before| (before, Some(found[at].said.clone()))));
     }
     ended
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_about_different_code_are_not_the_same() {
+        for (one, other, same) in [
+            ("Wind it with `drum()`", "It is wound by `drum`, not `jib`", true),
+            ("Wind it with `drum`", "Wind it", true),
+            ("Keep `drum` in `winch.toml`", "Keep `jib` in `winch.toml`", false),
+        ] {
+            assert_eq!(is_about_the_same(one, other), same, "{one}");
+        }
+    }
 }
