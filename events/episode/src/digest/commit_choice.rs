@@ -1,7 +1,7 @@
 //! Choices that commands show: a commit takes only some files, overrides a safeguard, or something is deleted to get it
 //! through.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::agent_choice::{Found, MAX_REPLY_BYTES, commits, deeds_until, pointed};
 use super::command::{GitAct, Paths, Touch, git_steps, overridden};
@@ -64,9 +64,13 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
         })
     });
     said.or_else(|| {
+        let name = |path: &str| path.rfind('/').map_or(0, |at| at + 1);
+        let mut changed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (path, ..) in timeline.deeds.iter().flat_map(file::written) {
+            changed.entry(&path[name(path)..]).or_default().insert(path);
+        }
         let is_changed = |file: &&str| {
-            let written = timeline.deeds.iter().flat_map(file::written);
-            written.map(|(path, ..)| path).any(|path| takes(path, file))
+            changed.get(&file[name(file)..]).is_some_and(|paths| paths.iter().any(|path| takes(path, file)))
         };
         let takes_all = |deed: &Deed<'_>| deed.succeeded() && deed.git_line().is_some_and(stages_all);
         let first = staged.first()?.0;
@@ -177,6 +181,8 @@ fn announced(reply: &Message<'_>, command: &str) -> Option<Found> {
 /// Returns what the agent says before it deletes what it did not write, between a commit that failed and one that did not.
 pub(super) fn cleared(timeline: &Timeline<'_>) -> Vec<Found> {
     let tries = |deed: &Deed<'_>| deed.commits() && !deed.aside;
+    let written = timeline.deeds.iter().flat_map(file::written).map(|(path, ..)| timeline.relative_path(path));
+    let written: BTreeSet<&str> = written.collect();
     let mut found = Vec::new();
     for round in &timeline.rounds {
         let deeds = &timeline.deeds[round.deeds.clone()];
@@ -191,23 +197,19 @@ pub(super) fn cleared(timeline: &Timeline<'_>) -> Vec<Found> {
                 continue;
             }
             let between = |deed: &&Deed<'_>| (failed.began..passed.began).contains(&deed.began);
-            let removed = deeds.iter().filter(between).find_map(|deed| removed(timeline, deed));
+            let removed = deeds.iter().filter(between).find_map(|deed| removed(deed, &written));
             found.extend(removed.and_then(|path| announced(reply, &format!("rm {}", path.trim_end_matches('/')))));
         }
     }
     found
 }
 
-/// Returns the first path that a command deleted and nothing in the session had written.
-fn removed<'t>(timeline: &'t Timeline<'_>, deed: &'t Deed<'_>) -> Option<&'t str> {
-    let is_written = |path: &str| {
-        let before = timeline.deeds.iter().take_while(|before| before.began < deed.began);
-        let mut written = before.flat_map(file::written).map(|(path, ..)| timeline.relative_path(path));
-        written.any(|file| file.starts_with(path))
-    };
-    let paths = deed.touched.iter().filter(|_| deed.succeeded()).filter_map(|touch| match touch {
+/// Returns the first path that a command deleted and the session did not write.
+fn removed<'t>(deed: &'t Deed<'_>, written: &BTreeSet<&str>) -> Option<&'t str> {
+    let is_written = |path: &str| written.range(path..).next().is_some_and(|file| file.starts_with(path));
+    let mut paths = deed.touched.iter().filter(|_| deed.succeeded()).filter_map(|touch| match touch {
         Touch::Removed(path) => Some(path.as_str()),
         Touch::Read(_) | Touch::Written(_) => None,
     });
-    paths.into_iter().find(|path| !is_written(path))
+    paths.find(|path| !is_written(path))
 }

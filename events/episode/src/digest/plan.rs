@@ -120,10 +120,10 @@ impl Plan<'_> {
         sections.filter(|section| Signs::read(section.heading).begins(Sign::CheckHead)).map(|section| section.text)
     }
 
-    /// Returns what the plan decides: the items below a heading that announces decisions; without one, what it names as
-    /// its approach, what it leaves as it is or out, lists of which an item is a choice, and sentences that are one. Of
-    /// those, what the agent also concluded comes first. What the work does not show to be done needs a plain contrast or
-    /// limit.
+    /// Returns what the plan decides: what it names as its approach, what it leaves as it is or out, lists of which an
+    /// item is a choice, and sentences that are one; and the items below a heading that announces decisions. Of the
+    /// former, what the agent also concluded comes first. What the work does not show to be done needs a plain contrast
+    /// or limit.
     pub(super) fn choices(&self, done: &Done<'_>) -> Vec<String> {
         let (mut listed, mut told, mut chosen, mut properties) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for section in sections(&self.text) {
@@ -185,8 +185,9 @@ impl Plan<'_> {
         chosen.sort_by_key(|text| !done.concludes(text));
         told.extend(chosen);
         told.truncate(MAX_OF_SENTENCES);
-        listed.extend(told);
-        listed
+        // Who shows only the last shows what is listed.
+        told.extend(listed);
+        told
     }
 }
 
@@ -232,14 +233,13 @@ impl<'a> Done<'a> {
         self.shows(text) && gives_reason(text)
     }
 
-    /// Returns true if all code that a sentence names was written, or the agent concluded half of what it says.
+    /// Returns true if all code that a sentence names was written, or some of it, or it names none, and the agent concluded
+    /// half of what it says.
     fn shows(&self, text: &str) -> bool {
-        self.wrote_code(text) || self.concludes(text)
-    }
-
-    fn wrote_code(&self, text: &str) -> bool {
         let code: BTreeSet<String> = text.split('`').skip(1).step_by(2).flat_map(significant_words).collect();
-        !code.is_empty() && code.is_subset(&self.written)
+        let is_named = !code.is_empty();
+        is_named && code.is_subset(&self.written)
+            || (!is_named || !code.is_disjoint(&self.written)) && self.concludes(text)
     }
 }
 

@@ -102,7 +102,7 @@ fn a_plan_decides_what_it_lists_as_decided_or_names_as_its_approach() {
     };
     let carried_out = |plan: &str| planned(plan, Outcome::Ok).edit("a.rs", 1, 1);
     let listed = "# Faster\n\n## Design decisions\n- **Store**: one file\n  - how it is named\n- No index\n\n## Steps\n1. Index it instead of a scan\n";
-    check(carried_out(listed), &[(3, "Store: one file"), (3, "No index"), (3, "Index it instead of a scan")]);
+    check(carried_out(listed), &[(3, "Index it instead of a scan"), (3, "Store: one file"), (3, "No index")]);
     check(planned(listed, Outcome::Ok), &[]);
     let reverted = carried_out(listed).prompt("no, I've reverted all that");
     check(reverted, &[]);
