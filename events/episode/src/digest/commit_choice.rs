@@ -75,15 +75,16 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
         let takes_all = |deed: &Deed<'_>| deed.succeeded() && deed.git_line().is_some_and(stages_all);
         let first = staged.first()?.0;
         let deed = timeline.deeds.iter().find(|deed| deed.began == first)?;
-        let committed = timeline.deeds.iter().find(|deed| deed.began >= first && commits(deed))?.began;
-        let together = staged.iter().filter(|(began, _)| *began <= committed);
-        let named: Vec<String> = together.flat_map(|(_, named)| named).cloned().collect();
         let left: Vec<&str> = left_at(first)?.into_iter().filter(|file| !is_changed(file)).collect();
-        if left.is_empty() || timeline.deeds.iter().any(takes_all) {
+        let is_committed = timeline.deeds.iter().any(|deed| deed.began >= first && commits(deed));
+        if left.is_empty() || !is_committed || timeline.deeds.iter().any(takes_all) {
             return None;
         }
-        let text = one_line(&told("Commit only", &named, &left), DECISION_CHARS);
-        let said = Pointed { text: text.replacen("only: ", "only ", 1), line: deed.line, at: deed.at };
+        // Not "only": what was staged before is committed too.
+        let named = staged.iter().flat_map(|(_, named)| named).map(String::as_str);
+        let left = told_apart(left.iter().copied(), &named.chain(left.iter().copied()).collect());
+        let text = one_line(&format!("Leave {left} out of the commit"), DECISION_CHARS);
+        let said = Pointed { text, line: deed.line, at: deed.at };
         Some(Found { place: deed.began, said, by_person: false })
     })
 }
@@ -116,7 +117,7 @@ fn stages_all(line: &str) -> bool {
     })
 }
 
-/// Returns the names of the first files, with so much of the directory that no other has the same, and the number of the others.
+/// Returns the names of the first files, with so much of the directory that no other has the same.
 fn told_apart<'p>(paths: impl Iterator<Item = &'p str>, all: &BTreeSet<&str>) -> String {
     let paths: BTreeSet<&str> = paths.collect();
     let ending = |path: &str, parts: usize| {
@@ -131,9 +132,9 @@ fn told_apart<'p>(paths: impl Iterator<Item = &'p str>, all: &BTreeSet<&str>) ->
         format!("`{}`", name.as_deref().unwrap_or(path))
     };
     let names: Vec<String> = paths.iter().take(MAX_FILES).map(name).collect();
-    let more = paths.len().saturating_sub(MAX_FILES);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{more}", names.join(", "))
+    // Not how many: a status may have been cut.
+    let others = if paths.len() > MAX_FILES { " and others" } else { "" };
+    format!("{}{others}", names.join(", "))
 }
 
 /// Returns what the agent says before the first command of a kind that overrides a safeguard.

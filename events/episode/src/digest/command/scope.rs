@@ -6,6 +6,9 @@ use super::vocabulary::INTERPRETERS;
 use super::words::{self, Word};
 use super::{Command, Family, Step};
 
+/// Parts of options with which a check fails for more.
+const STRICT: [&str; 6] = ["race", "strict", "Werror", "pedantic", "sanitize", "max-warnings"];
+
 impl Command<'_> {
     /// Returns the directory that the line changes to first; empty if it does not.
     pub(in crate::digest) fn directory(&self) -> &str {
@@ -17,12 +20,14 @@ impl Step<'_> {
     /// Returns true if the success of `self` shows that `failed`, whose error is `failure`, does not fail any more: it is
     /// the same check or program, and covers the same or more.
     ///
+    /// - It is as strict: `go test` says nothing of `go test -race`. git works in the same directory.
     /// - For an interpreter, the script is the same.
     /// - A check names no part, or one that contains a part that failed: a narrower check says nothing of the wider one.
     /// - For any other program with subcommands, the arguments overlap or one side has none; without subcommands they
     ///   overlap or both have none. The message of `git commit` is not an argument.
     pub(in crate::digest) fn resolves(&self, failed: &Step<'_>, failure: &str) -> bool {
-        if !self.is_same_check(failed) {
+        let is_elsewhere = self.program == "git" && self.git_directory() != failed.git_directory();
+        if !self.is_same_check(failed) || is_elsewhere || !self.is_as_strict_as(failed) {
             return false;
         }
         let (mine, theirs) = (&self.arguments, &failed.arguments);
@@ -53,6 +58,18 @@ impl Step<'_> {
             mine.is_empty() && theirs.is_empty()
         };
         overlap || bare
+    }
+
+    /// Returns true if it has all options of another that make more of what is found a failure.
+    fn is_as_strict_as(&self, other: &Step<'_>) -> bool {
+        let is_strict = |word: &&str| word.starts_with('-') && STRICT.iter().any(|option| word.contains(option));
+        let mut strict = other.text.split_whitespace().filter(is_strict);
+        strict.all(|option| self.text.split_whitespace().any(|own| own == option))
+    }
+
+    /// Returns the directory of `git -C`.
+    fn git_directory(&self) -> Option<&str> {
+        self.text.split_whitespace().skip_while(|word| *word != "-C").nth(1)
     }
 
     /// Returns true for a check that is told a part of the work that `failed` was not told: its success says nothing of

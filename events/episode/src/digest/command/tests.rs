@@ -107,6 +107,8 @@ fn a_later_success_of_the_same_command_resolves() {
 fn another_command_or_an_unproven_one_does_not_resolve() {
     for (failed, later) in [
         ("cargo test", "cargo build"),
+        ("go test -race ./...", "go test ./..."),
+        ("git checkout main", "git -C ../other checkout main"),
         ("cargo test -p auth", "cd /p && cargo test -p auth 2>&1 | tail -3"),
         ("cargo test", "cargo test | grep -c FAILED"),
         ("node assets/build.js", "node build.js"),
