@@ -115,7 +115,8 @@ impl Facts {
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
             modified: last_entries(&episode.changed_files()).map(|file| path(file)).collect(),
             without_commit: episode.is_without_commit(),
-            unresolved: entries(&[episode.unresolved_elsewhere(), also_modified].concat()),
+            // What the session did not change goes first if room is short.
+            unresolved: entries(&[also_modified, episode.unresolved_elsewhere()].concat()),
             next_steps: entries(&episode.next_steps),
             branch: branch(episode),
             uncommitted: last_entries(&episode.state.uncommitted).map(|file| path(file)).collect(),

@@ -25,7 +25,7 @@ use baton_conversation::item::{Act, Outcome};
 use baton_conversation::quoted_text::own_words;
 
 /// Maximum length of a question before an answer, in characters.
-const QUESTION_CHARS: usize = 200;
+const QUESTION_CHARS: usize = 120;
 /// A longer prompt is a description or pasted text, and does not tell how, in bytes.
 const MAX_STEERING_BYTES: usize = 1_500;
 /// Number of last sentences of a reply in which the question that the next prompt answers is looked for.
@@ -337,7 +337,14 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
         return whole("User: ");
     }
     let pairs = pairs.into_iter().filter(|(_, answer)| !answer.is_empty());
-    pairs.map(|(question, answer)| found(&format!("{} User: {answer}", one_line(question, QUESTION_CHARS)))).collect()
+    pairs.map(|(question, answer)| found(&format!("{} User: {answer}", asked(question)))).collect()
+}
+
+/// Returns what a question asks, without what leads to it.
+fn asked(question: &str) -> String {
+    let sentences = sentences(question);
+    let asked = sentences.iter().rfind(|sentence| asks(sentence.text)).map_or(question, |sentence| sentence.text);
+    one_line(asked, QUESTION_CHARS)
 }
 
 /// Returns what a person refused.
