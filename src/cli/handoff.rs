@@ -101,31 +101,40 @@ fn show(output: &Output, handoff: &Handoff) {
 }
 
 /// Shortens the handoff to [`MAX_BYTES`], the limit for agents: cuts what it came to, then drops the oldest entries of the
-/// longest list, then cuts every line.
+/// longest list, then cuts every line. Each step makes it shorter.
 fn shortened(output: &Output, handoff: &Handoff) -> Vec<String> {
     let (mut short, mut left_out, mut is_cut, mut chars) = (handoff.clone(), 0, false, MAX_BYTES);
-    let fits = |lines: &[String]| lines.iter().map(|line| line.len() + 1).sum::<usize>() <= MAX_BYTES;
-    let mut lines = markdown(output, handoff);
-    while !fits(&lines) && chars > 1 {
-        if !is_cut {
-            // What is open or failed serves the reader more than the end of a long account.
-            for text in [&mut short.state, &mut short.objective] {
-                let long = text.take_if(|text| text.chars().count() > STATE_CHARS);
-                is_cut |= long.is_some();
-                *text = long.map(|text| sentences_within(&text, STATE_CHARS)).or(text.take());
-            }
-        }
-        lines = markdown(output, &short);
-        if !fits(&lines) && drop_oldest(&mut short) {
-            left_out += 1;
-            lines = markdown(output, &short);
-        } else if !fits(&lines) {
-            (is_cut, chars) = (true, chars / 2);
+    loop {
+        let mut lines = markdown(output, &short);
+        if chars < MAX_BYTES {
             lines = lines.iter().map(|line| print::one_line(line, chars)).collect();
         }
         lines.extend(remark(left_out, is_cut));
+        if chars <= 1 || lines.iter().map(|line| line.len() + 1).sum::<usize>() <= MAX_BYTES {
+            return lines;
+        }
+        if cut_texts(&mut short) {
+            is_cut = true;
+        } else if drop_oldest(&mut short) {
+            left_out += 1;
+        } else {
+            (is_cut, chars) = (true, chars / 2);
+        }
     }
-    lines
+}
+
+/// Cuts the texts that are longer than [`STATE_CHARS`]: what is open or failed serves the reader more than the end of a
+/// long account. Returns false if none is.
+fn cut_texts(handoff: &mut Handoff) -> bool {
+    let mut is_cut = false;
+    for text in [&mut handoff.state, &mut handoff.objective].into_iter().flatten() {
+        if text.chars().count() > STATE_CHARS {
+            let cut = sentences_within(text, STATE_CHARS);
+            is_cut |= cut.len() < text.len();
+            *text = cut;
+        }
+    }
+    is_cut
 }
 
 /// Returns what is said of entries that are left out, and of texts that are cut.
@@ -238,6 +247,21 @@ mod tests {
         let fenced = fenced(&output, &handoff());
         assert_eq!(fenced, format!("<baton-recall kind=\"handoff\">\n{expected}\n</baton-recall>"));
         assert_eq!(kept(&fenced), None, "it never comes back");
+    }
+
+    #[test]
+    fn it_is_short_with_what_is_said_of_what_is_left_out() {
+        for bytes in MAX_BYTES - 400..=MAX_BYTES + 20 {
+            let objective = (0..bytes / 100).map(|_| "Reef the sail. ".repeat(6)).collect();
+            let long = Handoff { decisions: vec!["x".repeat(bytes % 100)], objective: Some(objective), ..handoff() };
+            let lines = shortened(&Output::new(), &long);
+            assert!(lines.join("\n").len() < MAX_BYTES, "{bytes}: {lines:?}");
+        }
+        let state = "Reef the sail. ".repeat(STATE_CHARS / 15);
+        for entry in MAX_BYTES - STATE_CHARS - 400..=MAX_BYTES - STATE_CHARS {
+            let long = Handoff { state: Some(state.clone()), next_steps: vec!["x".repeat(entry)], ..handoff() };
+            assert!(shortened(&Output::new(), &long).join("\n").len() < MAX_BYTES, "{entry}");
+        }
     }
 
     #[test]
