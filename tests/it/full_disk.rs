@@ -106,7 +106,7 @@ fn a_daemon_that_can_write_no_more_serves_reads_and_goes_on_by_itself() {
 /// Runs the tests of [`mounted`] if mounting is allowed.
 #[test]
 fn on_a_small_file_system() {
-    if !run_where_mounting_is_allowed("full::mounted::", 5) {
+    if !run_where_mounting_is_allowed("full_disk::mounted::", 5) {
         skipped("a small file system may not be mounted here; a limit of the process stands in for it");
     }
 }
