@@ -4,49 +4,28 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::asked_check::{AskedCheck, Suits, is_prose};
+use super::asked_check::AskedCheck;
+use super::asked_command::{CommandQuery, Fit, MAX_WRAPPERS, program, without_run, words};
 use super::mends::mending_commands;
 use super::rate::{counted, describe, part, passes_on, percent, runs, time, times};
 use super::{TOO_FEW, Witness};
-use baton_episode::digest::programs;
 use baton_events::schema::outcomes::{Command, Ended, Excerpt, Line, Tally};
 use baton_protocol::answer::{How, HowLine, HowSubcommand, Quote, Runs};
-use baton_words::WordList;
 
 /// Maximum number of subcommands listed per program.
 const MAX_SUBCOMMANDS: usize = 12;
 /// Maximum number of lines that only failed, beside others.
 const MAX_FAILING: usize = 2;
-/// Maximum number of words of a wrapper before a command: `rtk proxy gh api`.
-const MAX_WRAPPERS: usize = 2;
-/// Words of at most this many letters have no plural and are no part of a name.
-const SHORT_WORD: usize = 3;
-/// Fewest words of which a line may lack one.
-const LEAST_WORDS: usize = 3;
 /// Programs that only show the end or a part of another's output.
 const VIEWERS: [&str; 5] = ["tail", "head", "grep", "less", "cat"];
-/// Words of a request that do not say what is to be done.
-static FILLING: WordList = WordList::new(crate::WORDS, "filling words");
-/// Nouns that do not narrow what is to be done.
-static GENERAL: WordList = WordList::new(crate::WORDS, "general nouns");
-
 /// Returns the key of a program with its subcommand.
 pub(super) fn command_key(name: &str) -> String {
     format!("c:{}", without_run(name))
 }
 
-/// Returns the name of a script as it is without `run`: forms of one command to ask about, although not always one command.
-fn without_run(name: &str) -> String {
-    name.replacen(" run ", " ", 1)
-}
-
 /// Returns the key of a program with all its subcommands.
 pub(super) fn program_key(name: &str) -> String {
     format!("p:{}", program(name))
-}
-
-fn program(name: &str) -> &str {
-    name.split(' ').next().unwrap_or(name)
 }
 
 /// Returns the keys of the words of a command line and of its purpose.
@@ -60,187 +39,6 @@ pub fn how_keys(asked: &str) -> Vec<String> {
     let of_program = if query.is_whole_program() { program_key(&query.name) } else { command_key(&query.name) };
     let of_check = query.check.iter().flat_map(AskedCheck::keys).flat_map(words);
     std::iter::once(of_program).chain(query.words.iter().cloned().chain(of_check).map(|it| format!("w:{it}"))).collect()
-}
-
-/// Returns the words of a text in a form in which singular and plural are equal.
-fn words(text: &str) -> impl Iterator<Item = String> {
-    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().any(char::is_alphabetic));
-    words.map(|word| {
-        let word = word.to_lowercase();
-        if word.len() > SHORT_WORD { word.trim_end_matches('s').to_owned() } else { word }
-    })
-}
-
-/// What is asked about: a command as it is typed, or words for it.
-struct CommandQuery {
-    /// Program and subcommand.
-    name: String,
-    /// Further words.
-    more: Vec<String>,
-    /// True if it only looks: such runs are not counted.
-    looks: bool,
-    /// The command as typed.
-    typed: Vec<String>,
-    /// The words that say what is meant.
-    words: Vec<String>,
-    /// The check that they mean.
-    check: Option<AskedCheck>,
-    /// True if these are words and no command.
-    is_prose: bool,
-}
-
-/// How well a line answers; later ones are better.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
-    /// It is a check of the kind that is asked for.
-    Kind,
-    /// It, or its purpose, has all words but one.
-    Part,
-    /// It, or its purpose, has the words.
-    Words,
-    /// Its program and subcommand have all words, or it is the check that is asked for.
-    Named,
-    /// It runs the same command in another form.
-    Command,
-    /// It also has the further words.
-    Line,
-    /// It has the command as typed.
-    Typed,
-}
-
-impl CommandQuery {
-    fn read(asked: &str) -> Self {
-        let asked = asked.trim();
-        let typed = simple_commands(asked).pop().unwrap_or_default();
-        let all = words(asked).count();
-        let mut said: Vec<String> = words(asked).filter(|word| !FILLING.has(word)).collect();
-        if said.iter().any(|word| !GENERAL.has(word)) {
-            said.retain(|word| !GENERAL.has(word));
-        }
-        // Words among which none is idle may be a command: `cargo test`.
-        let is_said = said.len() < all;
-        let query = Self {
-            is_prose: is_prose(&typed),
-            check: AskedCheck::read(&said).filter(|check| is_said || !check.is_narrower),
-            name: typed.join(" "),
-            more: Vec::new(),
-            looks: false,
-            typed: typed.into_iter().map(str::to_owned).collect(),
-            words: said,
-        };
-        let Some(last) = programs(asked).pop() else { return query };
-        let mut of_name: Vec<&str> = last.name.split(' ').collect();
-        let mut more = Vec::new();
-        for word in &last.words {
-            let bare = word.rsplit('/').next().unwrap_or(word);
-            match of_name.iter().position(|part| part == word || *part == bare) {
-                Some(at) => drop(of_name.remove(at)),
-                None => more.push(word.clone()),
-            }
-        }
-        // Another spelling (`npm t`, `python -m pytest`) is already part of the name.
-        if !of_name.is_empty() {
-            more.clear();
-        }
-        // `run` before a package script may be omitted, and `sudo` does not matter.
-        let manages = ["npm", "pnpm", "yarn", "bun"].contains(&program(&last.name));
-        more.retain(|word| word != "sudo" && !(manages && word == "run"));
-        Self { name: last.name, more, looks: last.looks, ..query }
-    }
-
-    fn is_whole_program(&self) -> bool {
-        !self.name.contains(' ')
-    }
-
-    fn fits(&self, command: &Command) -> bool {
-        match self.is_whole_program() {
-            _ if self.is_prose => false,
-            true => program(&command.name) == self.name,
-            false => without_run(&command.name) == without_run(&self.name),
-        }
-    }
-
-    fn fit(&self, command: &Command, line: &Line) -> Option<Fit> {
-        let fits = self.fits(command);
-        if self.is_typed_in(&line.text) {
-            return Some(Fit::Typed);
-        }
-        if fits {
-            return Some(if self.has_more(&line.text) { Fit::Line } else { Fit::Command });
-        }
-        if self.words.is_empty() {
-            return None;
-        }
-        let suits = self.check.as_ref().and_then(|check| Some((check, check.suits(&command.name, &line.text)?)));
-        if let Some((_, suits)) = suits.as_ref().filter(|(check, _)| !check.is_narrower) {
-            return Some(if *suits > Suits::Kind { Fit::Named } else { Fit::Kind });
-        }
-        let named: Vec<String> = words(&command.name).collect();
-        let is_named = |word: &String| named.iter().any(|name| name == word || ends_as(name, word));
-        if self.words.iter().all(is_named) {
-            return Some(Fit::Named);
-        }
-        let mut known: Vec<String> = words(&line.purpose).collect();
-        // Words of arguments alone, such as the path of a file, do not say what a line does.
-        if self.words.iter().any(|word| is_named(word) || known.contains(word)) {
-            known.extend(words(&line.text));
-        }
-        match self.words.iter().filter(|word| !known.contains(word)).count() {
-            0 => Some(Fit::Words),
-            1 if self.words.len() >= LEAST_WORDS => Some(Fit::Part),
-            _ => suits.map(|_| Fit::Kind),
-        }
-    }
-
-    /// Returns true if one of the line's commands is the one asked about, alone or behind a wrapper: `rtk proxy gh api`
-    /// for `gh api`.
-    fn is_typed_in(&self, line: &str) -> bool {
-        let wrapped = if self.typed.len() > 1 { MAX_WRAPPERS } else { MAX_WRAPPERS - 1 };
-        let is_at = |command: &[&str], at: usize| {
-            command.get(at..at + self.typed.len()).is_some_and(|part| part.iter().zip(&self.typed).all(|(a, b)| a == b))
-        };
-        let has = |command: &Vec<&str>| (0..=wrapped).any(|at| is_at(command, at));
-        let may_be = !self.typed.is_empty() && self.typed.iter().all(|word| line.contains(word.as_str()));
-        may_be && simple_commands(line).iter().any(has)
-    }
-
-    /// Returns true if a line has all further words that were asked for.
-    fn has_more(&self, line: &str) -> bool {
-        let has = |asked: &String| {
-            let asked = asked.as_str();
-            if asked.contains(char::is_whitespace) {
-                return line.contains(asked);
-            }
-            let bare = |word: &str| word.trim_matches(['"', '\'', '(', ')', ';']).trim_end_matches('3').to_owned();
-            let fits = |word: &str| {
-                bare(word) == bare(asked) || word.strip_prefix(asked).is_some_and(|rest| rest.starts_with('='))
-            };
-            line.split_whitespace().any(fits)
-        };
-        self.more.iter().all(has)
-    }
-}
-
-/// Returns true for `typecheck` and `check`: the end of a name is a word of its own.
-fn ends_as(name: &str, word: &str) -> bool {
-    word.len() >= SHORT_WORD && name.ends_with(word)
-}
-
-/// Splits a line into its commands and these into words as typed.
-fn simple_commands(line: &str) -> Vec<Vec<&str>> {
-    let mut commands = vec![Vec::new()];
-    for word in line.split_whitespace() {
-        let (bare, ends) = word.strip_suffix(';').map_or((word, false), |bare| (bare, true));
-        let is_joint = matches!(bare, "&&" | "||" | "|" | "");
-        if let Some(last) = commands.last_mut().filter(|_| !is_joint) {
-            last.push(bare.trim_start_matches(['(', '{']).trim_end_matches([')', '}']));
-        }
-        if is_joint || ends {
-            commands.push(Vec::new());
-        }
-    }
-    commands.retain(|command| !command.is_empty());
-    commands
 }
 
 /// Returns a line without what only cuts its output: `cargo test` for `cargo test 2>&1 | tail -5`.
@@ -359,12 +157,15 @@ fn lookup(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usiz
         useful.into_iter().take(limit).chain(failing.into_iter().take(of_failing)).collect();
     let more_lines = u32::try_from(count - shown_lines.len()).unwrap_or(u32::MAX);
     let by_words = best.is_some_and(|fit| fit <= Fit::Named);
-    let is_other = !by_words && best.is_some_and(|fit| fit < Fit::Typed) && !(best == Some(Fit::Line) && has_more);
+    let is_named = best == Some(Fit::InName);
+    let is_known = is_named || best == Some(Fit::Line) && has_more;
+    let is_other = !by_words && best.is_some_and(|fit| fit < Fit::Typed) && !is_known;
     let shown = if is_other && has_more { query.name.clone() } else { asked.trim().to_owned() };
     let is_part = matches!(best, Some(Fit::Part | Fit::Kind));
     let in_sessions = counted(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
     let subject = match (by_words, is_other && !has_more) {
         _ if is_part => "lines like it".to_owned(),
+        _ if is_named => format!("lines with `{}` in a name", query.more.join(" ")),
         (true, _) => format!("lines for `{shown}`"),
         (_, true) => "other forms of it".to_owned(),
         _ => format!("`{shown}`"),
@@ -372,7 +173,7 @@ fn lookup(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usiz
     let message = match runs_of_all.count {
         0 if query.looks && !query.is_prose => format!("`{shown}` only looks; runs of such commands are not counted"),
         0 => format!("no known session ran `{shown}`"),
-        count @ 1..TOO_FEW if !by_words => {
+        count @ 1..TOO_FEW if !by_words && !is_named => {
             format!("{subject} was seen {}, too few to say how it usually ends", times(count))
         }
         count => format!("{subject} ran {} in {in_sessions}: {}", times(count), describe(&runs_of_all)),

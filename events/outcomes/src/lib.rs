@@ -11,6 +11,7 @@
 
 mod account;
 mod asked_check;
+mod asked_command;
 mod blame;
 mod builder;
 mod diagram;
