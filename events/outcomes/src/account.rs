@@ -102,6 +102,10 @@ impl<'q> AccountReader<'q> {
             Body::Notice { text } if self.lines.contains(&item.line) => {
                 self.note(item, text, "output", Vec::new());
             }
+            // A summary repeats what was said: it is no further occurrence.
+            Body::Summary { text } if self.share < 1.0 && self.lines.contains(&item.line) => {
+                self.note(item, text, "summary", Vec::new());
+            }
             Body::Call(call) if self.calls.len() < MAX_OPEN => {
                 self.calls.insert(call.id.clone(), OpenCall::read(call));
             }
@@ -129,6 +133,9 @@ impl<'q> AccountReader<'q> {
     /// it.
     fn note(&mut self, item: &Item, text: &str, role: &str, failed: Vec<String>) -> bool {
         let found = match self.lines.contains(&item.line) {
+            true if role == "summary" => {
+                text.lines().find(|line| self.asked.is_in_encoded(line)).map(|line| (1.0, line))
+            }
             true => Some((1.0, self.asked.line.as_str())),
             false => self.asked.best_line(text).filter(|(share, _)| *share >= MIN_SHARE),
         };

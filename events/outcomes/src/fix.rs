@@ -163,6 +163,13 @@ impl FixQuery {
         }
     }
 
+    /// Returns true if what is asked is a part of an error, as when it was cut: one with an identifier and enough words.
+    fn is_part_of(&self, error: &str) -> bool {
+        let is_telling =
+            || self.telling.words().count() >= PART_WORDS && self.line.split_whitespace().any(is_identifier);
+        error.contains(&self.telling.name) && is_telling()
+    }
+
     fn likeness(&self, error: &str) -> Option<f32> {
         // A stored reason is prefixed with the name of its test.
         let bare = error.split_once(": ").map_or(error, |(_, reason)| reason);
@@ -172,8 +179,8 @@ impl FixQuery {
         if (self.telling.name == error && !self.telling.is_general()) || self.lines.contains(error) {
             return Some(1.0);
         }
-        let of_line = (bare.len() >= TELLING_BYTES && self.lines.contains(bare)).then_some(SAME);
-        of_line.or_else(|| self.telling.to(&Likeness::named(error.to_owned())))
+        let of_line = bare.len() >= TELLING_BYTES && self.lines.contains(bare) || self.is_part_of(error);
+        of_line.then_some(SAME).or_else(|| self.telling.to(&Likeness::named(error.to_owned())))
     }
 }
 

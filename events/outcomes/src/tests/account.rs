@@ -40,4 +40,21 @@ fn an_account_quotes_what_was_said_and_done() {
     script.0.iter().for_each(|item| reader.push(item));
     let (_, account) = reader.finish().unwrap();
     assert_eq!((account.files.len(), account.said), (0, None));
+    // A summary has the words: what was done next is told, and the failure itself comes before it.
+    let asked = FixQuery::read("error: cannot call heron_of in a guard");
+    let summary =
+        || Script::default().say(Body::Summary { text: "Left:\n- `cannot call heron_of in a guard`".to_owned() });
+    let read = |script: Script, line: u64| {
+        let mut reader = AccountReader::new(&asked, [line]);
+        script.0.iter().for_each(|item| reader.push(item));
+        reader.finish().map(|(share, account)| (share, account.role, account.text, account.files))
+    };
+    let told = read(summary().reply("I take it out first.").edit("heron.ex"), 1);
+    let line = "- `cannot call heron_of in a guard`".to_owned();
+    assert_eq!(told, Some((1.0, "summary".to_owned(), line, vec!["heron.ex".to_owned()])));
+    assert_eq!(read(summary().edit("heron.ex"), 9), None);
+    let failed = Script::default().fails("mix compile", "error: cannot call heron_of in a guard");
+    let line = failed.0.len() as u64;
+    let told = read(failed.say(summary().0.remove(0).body), line + 1);
+    assert_eq!(told.map(|(_, role, ..)| role), Some("output".to_owned()));
 }

@@ -50,3 +50,16 @@ fn a_check_tells_what_made_its_failures_go_away() {
     let edited = failed().edit("/srv/shop/src/crane.ts").ok("npm run lint");
     assert!(!told(&[edited]).contains("went away"), "an edit is no command");
 }
+
+#[test]
+fn a_failure_of_which_the_end_is_cut_is_the_same() {
+    let said = "error E12: property 'lightJib' is missing in type 'Sloop' but required in type 'Boat'";
+    let witness = [Script::default().fails("make", said).ok("make").witness("one", "/srv/shop")];
+    let told = |asked: &str| fix_of(asked, &witness).message;
+    assert_eq!(
+        told("error E12: property 'lightJib' is missing in type 'Slo"),
+        "seen once in 1 session, went away once"
+    );
+    assert!(told("property 'lightJib'").starts_with("others like it"), "too few words");
+    assert!(told("error E12: property 'lightMast' is missing in type 'Sloop'").starts_with("others like it"));
+}
