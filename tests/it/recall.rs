@@ -469,10 +469,14 @@ fn what_nothing_known_speaks_of_is_not_claimed_and_the_nearest_sessions_are_name
     assert_eq!((&told["abstained"], &told["answer"]), (&json!(true), &json!([])), "{told}");
     assert_eq!(told["nearest"][0]["session_id"], id(1), "{told}");
     assert_eq!(told["nearest"][0]["said"][0]["line"], 2, "{told}");
-    let note = "no single sentence has all of: invoices, payment, worker, lose, summer, migration";
+    let note = "no single sentence has all of it, and no line below has: invoices, payment, lose, summer, migration";
     assert_eq!(told["notes"][0], note, "{told}");
     let printed = world.ok(&["recall", "which invoices did the payment worker lose in the summer migration"]);
-    assert!(printed.out.starts_with("No single sentence has all of: invoices, "), "{}", printed.out);
+    assert!(
+        printed.out.starts_with("No single sentence has all of it, and no line below has: invoices, "),
+        "{}",
+        printed.out
+    );
     // A name that none of the sessions found has: whatever else they have of the question, they are not about it.
     let told = world.json(&["recall", "which OAuth server does the numbat worker of the queue use"]);
     assert!(told["notes"].to_string().contains("no conversation found speaks of OAuth"), "{told}");

@@ -234,14 +234,16 @@ impl Recall {
             }
         };
         let nearest: Vec<_> = found.sessions.iter().take(NEAREST).enumerate().map(near).collect();
-        let words = || {
-            let words = asked.search.split_whitespace();
-            listed(words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric())))
-        };
+        let told = nearest.iter().flat_map(|near| near.said.iter().map(|said| &said.text).chain([&near.title]));
+        let missing = asked.missing(told.map(String::as_str));
         let note = match unknown {
             _ if self.question.has_secret => "nothing is known about it".to_owned(),
             Some(name) => format!("no conversation found speaks of {name}"),
-            None => format!("no single sentence has all of: {}", words()),
+            None if missing.is_empty() => "no single sentence has all of it".to_owned(),
+            None => {
+                let missing = listed(missing.iter().map(String::as_str));
+                format!("no single sentence has all of it, and no line below has: {missing}")
+            }
         };
         let notes = [vec![note], found.notes].concat();
         Answer { entries: Vec::new(), unknown: Vec::new(), notes, nearest }
@@ -411,10 +413,18 @@ fn names(question: &str) -> Vec<&str> {
     let words: Vec<&str> =
         question.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|it| !it.is_empty()).collect();
     let is_shouted = !question.contains(char::is_lowercase);
-    let is_capital = |word: &&&str| word.starts_with(char::is_uppercase);
-    let are_rare = words.iter().skip(1).filter(is_capital).count() * FEW_CAPITALS <= words.len();
-    let is_name = |(at, word): &(usize, &str)| is_coined(word) || *at > 0 && are_rare && is_capitalised(word);
-    words.into_iter().enumerate().filter(|_| !is_shouted).filter(is_name).map(|(_, word)| word).collect()
+    let is_capital = |word: &&&str| word.starts_with(char::is_uppercase) && !opens_sentence(question, word);
+    let are_rare = words.iter().filter(is_capital).count() * FEW_CAPITALS <= words.len();
+    let is_name = |word: &&str| is_coined(word) || are_rare && is_capitalised(word) && !opens_sentence(question, word);
+    words.into_iter().filter(|_| !is_shouted).filter(is_name).collect()
+}
+
+/// Returns true if a word of the question is the first one of a sentence: its capital says nothing.
+fn opens_sentence(question: &str, word: &str) -> bool {
+    let before = &question[..word.as_ptr() as usize - question.as_ptr() as usize];
+    let ended = before.trim_end_matches(|c: char| c.is_whitespace() || "\"'“”„«»‘’([*-–—".contains(c));
+    let is_apart = ended.len() < before.len() || ended.ends_with(['¿', '¡']);
+    ended.is_empty() || is_apart && ended.ends_with(['.', '?', '!', ':', ';', '…', '¿', '¡']) || before.ends_with('\n')
 }
 
 /// Returns true for a word that is coined by its capitals. Of acronyms, these say how work is planned and not what it is
@@ -451,6 +461,10 @@ mod tests {
             ("Why is the numbat worker slow?", ""),
             ("Warum hat der Arbeiter die Datei im Ordner gesperrt?", ""),
             ("WHY IS IT SLOW", ""),
+            ("The hook complained about old code. Why was it not bypassed, and who wanted it so?", ""),
+            ("the hook complained: \"Nothing to do\". Is Redis to blame?", "Redis"),
+            ("Se quejó el gancho. ¿Quién lo quiso?", ""),
+            ("who asked Dr. Numbat for the file node.Reader of the worker", "Reader"),
             ("what is the ETA of the PR", ""),
             ("", ""),
         ] {

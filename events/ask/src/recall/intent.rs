@@ -158,9 +158,10 @@ impl Intent {
 impl Intent {
     /// Returns the words of the subject that none of the texts has, not even as a synonym.
     pub fn missing<'a>(&self, texts: impl Iterator<Item = &'a str>) -> Vec<String> {
-        let texts: Vec<Vec<String>> = texts.map(words).collect();
-        let has = |term: &&Term| texts.iter().any(|words| term.best_of(words) > 0.0);
-        self.about.iter().filter(|term| !has(term)).map(|term| term.word.clone()).collect()
+        let (mut said, mut known) = (self.tally("", &mut BTreeMap::new()), BTreeMap::new());
+        texts.for_each(|text| said.add(&self.tally(text, &mut known)));
+        let missing = self.about.iter().zip(&said.best).filter(|(_, best)| **best <= 0.0);
+        missing.map(|(term, _)| term.word.clone()).collect()
     }
 
     /// Returns the share of the subject that a text has, as it counts for a claim: a synonym for most of its word.
