@@ -9,6 +9,7 @@ mod intent;
 mod memo;
 mod nearest;
 mod open;
+mod passages;
 mod quotes;
 mod selection;
 mod session_entries;

@@ -1,7 +1,7 @@
 //! What is told of the nearest sessions if no answer is claimed.
 
 use super::intent::{Intent, Kind};
-use super::quotes::Quotes;
+use super::quotes::{Quote, Quotes, Speaker};
 use super::session_entries::{best_sentences, nearest_error, one_line};
 use baton_episode::digest::{Episode, Pointed, carrying_sentences, sentences_within};
 
@@ -72,7 +72,11 @@ pub fn told_of_nearest(episode: &Episode, quotes: &Quotes, asked: &Intent, detai
     }
     let mut left = QUOTED_CHARS;
     for (number, quote) in quotes.passages.iter().enumerate() {
-        let text = if detail == Detail::Brief { short(&quote.text) } else { quote.text.clone() };
+        let text = match mend_of(episode, quote) {
+            _ if detail == Detail::Brief => short(&quote.text),
+            Some(mended) => format!("{} -> {}", quote.text, sentences_within(&mended.text, LINE_CHARS)),
+            None => quote.text.clone(),
+        };
         left = left.saturating_sub(text.chars().count());
         if left == 0 {
             break;
@@ -101,6 +105,14 @@ pub fn told_of_nearest(episode: &Episode, quotes: &Quotes, asked: &Intent, detai
         add_open(&mut add);
     } else {
         told.truncate(if detail == Detail::Some { SOME } else { BRIEF });
+        // What the agent proposed may never have been done: a plan that was refused.
+        let is_asked = |line: u64| episode.prompts.iter().any(|prompt| prompt.line == line);
+        let is_told = |open: &&Pointed| told.iter().any(|said| said.line == open.line) && !is_asked(open.line);
+        let undone = episode.unresolved.iter().filter(is_told);
+        let labelled =
+            |said: &Pointed| Pointed { text: format!("open: {}", one_line(&said.text, LINE_CHARS)), ..said.clone() };
+        let undone: Vec<Pointed> = undone.map(labelled).collect();
+        told.extend(undone);
     }
     told
 }
@@ -109,6 +121,13 @@ pub fn told_of_nearest(episode: &Episode, quotes: &Quotes, asked: &Intent, detai
 fn request_before(episode: &Episode, line: u64) -> Option<&Pointed> {
     let prompts = episode.exchanges.iter().filter_map(|exchange| exchange.prompt.as_ref());
     prompts.take_while(|prompt| prompt.line <= line).last().filter(|prompt| prompt.line < line)
+}
+
+/// What mended the failure that a passage begins with.
+fn mend_of<'e>(episode: &'e Episode, quote: &Quote) -> Option<&'e Pointed> {
+    let failed = quote.text.split(" → ").next().filter(|_| quote.speaker == Speaker::Failure)?.trim_end_matches('…');
+    let mut errors = episode.errors.iter().rev().filter(|error| error.line <= quote.line);
+    errors.find(|error| error.text.contains(failed))?.resolution.as_ref()
 }
 
 fn is_prose(text: &str) -> bool {
@@ -122,10 +141,11 @@ fn strip_label(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::quotes::tests::{fails, quotes, reply};
     use super::super::{Context, read};
     use super::*;
     use baton_conversation::record::Timestamp;
-    use baton_episode::digest::Exchange;
+    use baton_episode::digest::{ErrorLine, Exchange};
 
     fn said(line: u64, text: &str) -> Pointed {
         Pointed { text: text.to_owned(), line, at: None }
@@ -162,6 +182,41 @@ mod tests {
         let open = told("what is still open about the heron cache", Detail::Full);
         assert_eq!(open, ["9 open: Not pushed.", concluded, "9 ended with: All of it is done."]);
         assert_eq!(told("numbat", Detail::Brief), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_failure_carries_what_mended_it() {
+        let asked = read("heron test", &Context { projects: &[], now: Timestamp(0), zone: baton_protocol::Zone::UTC });
+        let quotes =
+            quotes("heron test", &[fails(3, "heron.test: 1 is not 2"), reply(4, "The heron test must expect 1.")]);
+        let error = |line: u64| ErrorLine {
+            text: "make: heron.test: 1 is not 2".to_owned(),
+            line,
+            at: None,
+            resolution: Some(said(5, "by edits to heron.test")),
+        };
+        let told = |line: u64, detail: Detail| {
+            let episode = Episode { errors: vec![error(line)], ..Episode::default() };
+            told_of_nearest(&episode, &quotes, &asked, detail).remove(0).text
+        };
+        let line = "heron.test: 1 is not 2 → The heron test must expect 1.";
+        assert_eq!(told(3, Detail::Some), format!("{line} -> by edits to heron.test"));
+        assert_eq!(told(9, Detail::Some), line);
+    }
+
+    #[test]
+    fn what_is_quoted_and_was_not_done_is_told_as_open() {
+        let decisions = vec![said(6, "Keep the heron cache on the disk.")];
+        let episode = |line: u64| Episode {
+            decisions: decisions.clone(),
+            unresolved: vec![said(line, "Plan not approved: Heron cache")],
+            ..Episode::default()
+        };
+        let around = Context { projects: &[], now: Timestamp(0), zone: baton_protocol::Zone::UTC };
+        let asked = read("why is the heron cache on the disk", &around);
+        let told = |line: u64| told_of_nearest(&episode(line), &Quotes::default(), &asked, Detail::Brief);
+        assert_eq!(told(6).last().map(|said| said.text.as_str()), Some("open: Plan not approved: Heron cache"));
+        assert_eq!(told(7).len(), 1);
     }
 
     #[test]

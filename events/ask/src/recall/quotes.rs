@@ -6,15 +6,14 @@
 use std::collections::BTreeMap;
 
 use super::intent::{Intent, Kind, Tally};
+use super::passages::{gives_reason_first, has_options, is_question, passages};
 use baton_conversation::item::{Body, Item, Outcome};
 use baton_conversation::record::Timestamp;
-use baton_episode::digest::{gives_reason, head, one_line};
+use baton_episode::digest::{answered, gives_reason, head, one_line};
 use baton_words::WordList;
 
 /// Maximum number of bytes of one text that are read.
 const READ_BYTES: usize = 64 * 1024;
-/// A passage ends with the line that takes it to so many characters.
-const PASSAGE_CHARS: usize = 200;
 /// Maximum length of a passage, in characters.
 const MOST_CHARS: usize = 420;
 /// Maximum number of words that are remembered.
@@ -38,12 +37,16 @@ const OF_CODE: f32 = 0.5;
 /// The same for a passage that gives a reason or names an alternative, and if a reason is asked for.
 const WITH_REASON: f32 = 1.15;
 const WITH_REASON_ASKED: f32 = 1.3;
+/// The same for a passage with a line that begins like a reason, if one is asked for.
+const LEADING_REASON_ASKED: f32 = 1.6;
 /// If it is asked what is open: the same for a passage that says that something is left, and how much the last exchange
 /// counts beside the first.
 const WITH_REST: f32 = 1.3;
 const LAST_EXCHANGE: f32 = 0.3;
 /// Words for what is left.
 static REST: WordList = WordList::new(crate::WORDS, "words for what is left");
+/// Maximum length of what a person answered, in characters.
+const ANSWERED_CHARS: usize = 160;
 /// Maximum number of bytes of an edit that are read.
 const EDIT_BYTES: usize = 4 * 1024;
 
@@ -63,6 +66,8 @@ pub struct Quote {
     tally: Tally,
     exchange: usize,
     factor: f32,
+    /// True for the end of a message with a question, and for the list of options before it.
+    asks: bool,
 }
 
 /// Who says a passage.
@@ -106,6 +111,8 @@ pub struct QuoteReader<'q> {
     last: Option<(u64, String)>,
     /// The last failing line, or answer to a question, if nothing was said since.
     before: Option<Before>,
+    /// The line of the agent's last message, if it ends with a question.
+    asking: Option<u64>,
 }
 
 /// What the next words are about: they need not repeat it.
@@ -126,6 +133,7 @@ impl<'q> QuoteReader<'q> {
             quotes: Vec::new(),
             last: None,
             before: None,
+            asking: None,
         }
     }
 
@@ -137,6 +145,7 @@ impl<'q> QuoteReader<'q> {
         let place = (item.line, item.at);
         match &item.body {
             Body::Prompt { text } => {
+                self.hear_answer(text);
                 // A person may give the reason of an answer.
                 let answer = self.before.take_if(|before| !before.is_failure);
                 self.read_before();
@@ -152,9 +161,11 @@ impl<'q> QuoteReader<'q> {
                     }
                     None => self.read(place, text, 1.0, Speaker::Agent),
                 }
+                self.asking = is_question(text).then_some(item.line);
                 self.last = Some((item.line, head(text, READ_BYTES).to_owned()));
             }
             Body::Answer { text } => {
+                self.hear_answer(text);
                 self.read_before();
                 let text = one_line(text, ANSWER_CHARS);
                 self.before = Some(Before { text, line: item.line, at: item.at, is_failure: false });
@@ -210,6 +221,16 @@ impl<'q> QuoteReader<'q> {
         Quotes { coverage: self.asked.share_of(&said), passages, relevance, last: self.last }
     }
 
+    /// Adds what a person answered to the question with which the agent's last message ends.
+    fn hear_answer(&mut self, text: &str) {
+        let Some(line) = self.asking.take() else { return };
+        let answers: Vec<&str> = answered(text).into_iter().map(|(_, answer)| answer).collect();
+        let answer = if answers.is_empty() { text.to_owned() } else { answers.join("; ") };
+        for quote in self.quotes.iter_mut().filter(|quote| quote.line == line && quote.asks) {
+            quote.text = format!("{} → user: {}", quote.text, one_line(&answer, ANSWERED_CHARS));
+        }
+    }
+
     /// Reads a failing line or answer about which nothing is said.
     fn read_before(&mut self) {
         if let Some(Before { text, line, at, is_failure }) = self.before.take() {
@@ -220,7 +241,10 @@ impl<'q> QuoteReader<'q> {
 
     /// Reads a text in passages.
     fn read(&mut self, (line, at): (u64, Option<Timestamp>), text: &str, factor: f32, speaker: Speaker) {
-        for (number, (passage, is_code)) in passages(head(text, READ_BYTES)).into_iter().enumerate() {
+        let all = passages(head(text, READ_BYTES));
+        let count = all.len();
+        for (number, (passage, is_code)) in all.into_iter().enumerate() {
+            let asks = number + 1 == count || number + 2 == count && has_options(&passage);
             let speaker = if number > 0 && speaker == Speaker::Failure { Speaker::Agent } else { speaker };
             let factor = if is_code { factor * OF_CODE } else { factor };
             let tally = self.count(&passage);
@@ -231,7 +255,7 @@ impl<'q> QuoteReader<'q> {
             let text = one_line(&passage, MOST_CHARS);
             let factor = factor * self.answering(&passage);
             let relevance = factor * self.asked.relevance_of(&tally);
-            self.quotes.push(Quote { text, line, at, speaker, relevance, tally, exchange, factor });
+            self.quotes.push(Quote { text, line, at, speaker, relevance, tally, exchange, factor, asks });
         }
         if self.quotes.len() > 2 * KEPT {
             self.quotes.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
@@ -244,6 +268,7 @@ impl<'q> QuoteReader<'q> {
         let says_rest = || passage.split(|c: char| !c.is_alphanumeric()).any(|word| REST.has(&word.to_lowercase()));
         match gives_reason(passage) {
             _ if self.asked.seeks_open() && says_rest() => WITH_REST,
+            _ if self.asked.is(Kind::Decisions) && gives_reason_first(passage) => LEADING_REASON_ASKED,
             true if self.asked.is(Kind::Decisions) => WITH_REASON_ASKED,
             true => WITH_REASON,
             false => 1.0,
@@ -263,44 +288,8 @@ impl<'q> QuoteReader<'q> {
     }
 }
 
-/// Splits a text into passages: paragraphs and list items, short ones together, each below its heading. The second value
-/// is true for code and data.
-fn passages(text: &str) -> Vec<(String, bool)> {
-    let (mut passages, mut heading, mut passage, mut chars) = (Vec::new(), "", String::new(), 0);
-    let (mut in_code, mut was_code) = (false, false);
-    for line in text.lines().map(str::trim) {
-        let is_fence = line.starts_with("```");
-        in_code ^= is_fence;
-        let is_heading = !in_code && line.starts_with('#');
-        let is_code = in_code || line.starts_with(['{', '}', '"', '<', '[']) && !line.starts_with("[ ]");
-        let ends = is_heading || is_code != was_code || line.is_empty() && chars >= PASSAGE_CHARS / 2;
-        if (ends || chars >= PASSAGE_CHARS) && chars > 0 {
-            passages.push((std::mem::take(&mut passage), was_code));
-            chars = 0;
-        }
-        was_code = is_code;
-        if is_heading {
-            heading = line.trim_start_matches('#').trim();
-            continue;
-        }
-        if is_fence || !line.chars().any(char::is_alphanumeric) {
-            continue;
-        }
-        if chars == 0 && !heading.is_empty() {
-            passage = format!("{}: ", heading.trim_end_matches(':'));
-        }
-        passage.push_str(line);
-        passage.push('\n');
-        chars += line.chars().count();
-    }
-    if chars > 0 {
-        passages.push((passage, was_code));
-    }
-    passages
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::describe;
     use super::*;
     use baton_conversation::item::{Call, Edit, ToolResult};
@@ -313,11 +302,11 @@ mod tests {
         item(line, Body::Prompt { text: text.to_owned() })
     }
 
-    fn reply(line: u64, text: &str) -> Item {
+    pub(in super::super) fn reply(line: u64, text: &str) -> Item {
         item(line, Body::Reply { text: text.to_owned() })
     }
 
-    fn fails(line: u64, error: &str) -> Item {
+    pub(in super::super) fn fails(line: u64, error: &str) -> Item {
         let result = ToolResult {
             id: "".into(),
             name: None,
@@ -332,7 +321,7 @@ mod tests {
         item(line, Body::Result(result))
     }
 
-    fn quotes(asked: &str, items: &[Item]) -> Quotes {
+    pub(in super::super) fn quotes(asked: &str, items: &[Item]) -> Quotes {
         let asked = describe(asked);
         let mut reader = QuoteReader::new(&asked);
         items.iter().for_each(|item| reader.push(item));
@@ -417,6 +406,38 @@ mod tests {
     }
 
     #[test]
+    fn a_question_carries_what_was_answered() {
+        let options = "The heron hook fails.\n\n1. Mend the heron\n2. Skip the heron, which leaves it as it was before all of \
+                       this and takes no time at all";
+        let answer = "User has answered your questions: \"Which?\"=\"mend it\". You can now continue with the user's \
+                      answers in mind.";
+        let told = |asks: &str, answer: Body| {
+            let items = [reply(1, &format!("{options}\n\n{asks}")), item(2, answer), prompt(3, "go on")];
+            quotes("heron", &items).passages.remove(0).text
+        };
+        let typed = || Body::Prompt { text: "the first".to_owned() };
+        assert!(told("Which one?", Body::Answer { text: answer.to_owned() }).ends_with(" → user: mend it"));
+        assert!(told("Which one of them? ", typed()).ends_with(" → user: the first"));
+        assert!(!told("I did the first.", typed()).contains("user:"));
+    }
+
+    #[test]
+    fn what_begins_like_a_reason_leads_if_one_is_asked_for() {
+        let items = [
+            reply(2, "The heron lies in two files, which the loader reads one by one."),
+            reply(3, "**Rationale**: the heron of two files is loaded in parts."),
+        ];
+        let around = super::super::Context { projects: &[], now: Timestamp(0), zone: baton_protocol::Zone::UTC };
+        let lines = |question: &str| {
+            let asked = super::super::read(question, &around);
+            let mut reader = QuoteReader::new(&asked);
+            items.iter().for_each(|item| reader.push(item));
+            reader.finish(3).passages.iter().map(|quote| quote.line).collect::<Vec<_>>()
+        };
+        assert_eq!(lines("why does the heron lie in two files"), [3, 2]);
+    }
+
+    #[test]
     fn edits_and_code_count_less_than_words() {
         let edit = Edit { path: "crane.ts".to_owned(), new_text: "const pelican = 1".to_owned(), ..Edit::default() };
         let call = Call {
@@ -436,15 +457,5 @@ mod tests {
         ];
         let found = quotes("pelican", &items);
         assert_eq!(found.passages.iter().map(|quote| quote.line).collect::<Vec<_>>(), [3, 1]);
-    }
-
-    #[test]
-    fn a_long_text_is_split_below_its_headings() {
-        let text = format!("# Cause\n- {}\n- short\n\n```\ncode\n```\n", "word ".repeat(60));
-        let told: Vec<(String, bool)> = passages(&text);
-        assert_eq!(told.len(), 3, "{told:?}");
-        assert!(told[0].0.starts_with("Cause: - word") && told[1].0 == "Cause: - short\n", "{told:?}");
-        assert!(told[2] == ("Cause: code\n".to_owned(), true), "{told:?}");
-        assert_eq!(passages(""), []);
     }
 }
