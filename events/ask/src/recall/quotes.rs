@@ -242,12 +242,18 @@ impl<'q> QuoteReader<'q> {
     /// Reads a text in passages.
     fn read(&mut self, (line, at): (u64, Option<Timestamp>), text: &str, factor: f32, speaker: Speaker) {
         let all = passages(head(text, READ_BYTES));
-        let count = all.len();
+        let (count, mut above) = (all.len(), Tally::default());
         for (number, (passage, is_code)) in all.into_iter().enumerate() {
             let asks = number + 1 == count || number + 2 == count && has_options(&passage);
             let speaker = if number > 0 && speaker == Speaker::Failure { Speaker::Agent } else { speaker };
             let factor = if is_code { factor * OF_CODE } else { factor };
-            let tally = self.count(&passage);
+            let own = self.count(&passage);
+            let mut tally = own.clone();
+            if self.asked.is(Kind::Decisions) && gives_reason_first(&passage) {
+                // It is about what stands above it.
+                tally.add(&above);
+            }
+            above = own;
             if tally.is_empty() {
                 continue;
             }
@@ -426,15 +432,16 @@ pub(super) mod tests {
         let items = [
             reply(2, "The heron lies in two files, which the loader reads one by one."),
             reply(3, "**Rationale**: the heron of two files is loaded in parts."),
+            reply(4, &format!("{}\n\n**Reason**: it loads in parts.", "The heron file is one of these. ".repeat(4))),
         ];
         let around = super::super::Context { projects: &[], now: Timestamp(0), zone: baton_protocol::Zone::UTC };
-        let lines = |question: &str| {
-            let asked = super::super::read(question, &around);
-            let mut reader = QuoteReader::new(&asked);
-            items.iter().for_each(|item| reader.push(item));
-            reader.finish(3).passages.iter().map(|quote| quote.line).collect::<Vec<_>>()
-        };
-        assert_eq!(lines("why does the heron lie in two files"), [3, 2]);
+        let asked = super::super::read("why does the heron lie in two files", &around);
+        let mut reader = QuoteReader::new(&asked);
+        items.iter().for_each(|item| reader.push(item));
+        let found = reader.finish(4).passages;
+        assert_eq!(found[0].line, 3);
+        // A reason without a word of the question is about what stands above it.
+        assert!(found.iter().any(|quote| quote.text == "**Reason**: it loads in parts."), "{found:?}");
     }
 
     #[test]
