@@ -17,8 +17,9 @@ const MAX_INPUT_BYTES: u64 = 64 * 1024;
 const HELP: &str = "\
 Finds earlier failures like this one, whatever their numbers, paths and line numbers, and shows what was changed \
 before the same command or test succeeded, which changes did not help, and what the agent said about it, in its own \
-words. A failure that no command reported is looked for in prompts, replies and outputs. Any text of the error will do: \
-one line, a code, or the whole output; - reads it from standard input. A failure that never went away is shown as such.
+words. A failure that no command reported is looked for in prompts, replies, outputs and summaries. Any text of the error \
+will do: one line, a code, or the whole output; - reads it from standard input. A failure that never went away is shown \
+as such.
 
 JSON: \
 {\"message\",\"error\",\"matches\":[{\"error\",\"same\",\"commands\",\"seen\",\"sessions\",\"resolved\",\"unsure\",\"last_seen\", \

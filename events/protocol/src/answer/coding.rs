@@ -197,7 +197,7 @@ pub struct FixMatch {
 pub struct FixAccount {
     /// The line that has the words.
     pub text: String,
-    /// Where it stands: `output`, `prompt` or `reply`.
+    /// Where it stands: `output`, `prompt`, `reply`, or `summary` for the one of a compaction.
     pub role: String,
     /// True if it is the failure's own line, except for numbers and paths.
     pub same: bool,
