@@ -190,9 +190,13 @@ impl CommandQuery {
         self.more.iter().all(has)
     }
 
-    /// Returns true if the further words that were asked for are plain, and parts of paths, options or names of the line.
+    /// Returns true if the further words that were asked for are plain, and parts of paths, options or names that the line
+    /// gives to the command.
     fn has_more_in_names(&self, line: &str) -> bool {
-        let names = || line.split_whitespace().filter(|word| words(word).count() > 1).flat_map(words);
+        let commands = simple_commands(line);
+        let is_own = |command: &&Vec<&str>| self.name.split(' ').all(|part| command.contains(&part));
+        let own = || commands.iter().filter(is_own).flatten();
+        let names = || own().filter(|word| words(word).count() > 1).flat_map(|word| words(word));
         let is_plain = |asked: &String| asked.len() >= SHORT_WORD && asked.chars().all(char::is_alphanumeric);
         let has = |asked: &String| words(asked).all(|word| names().any(|part| part == word));
         !self.more.is_empty() && self.more.iter().all(|asked| is_plain(asked) && has(asked))
@@ -231,7 +235,7 @@ mod tests {
         let session = Script::default()
             .ok("uv run pytest test/test_cache.py -v")
             .ok("uv run pytest --lf-only")
-            .ok("git commit -m 'cache: keep it'");
+            .ok("git add src/jib_cache.rs && git commit -m 'cache: keep it'");
         let witness = [session.witness("one", "/srv/shop")];
         let check = |asked: &str, lines: &[&str], says: &str| {
             let told = how(asked, &witness, None, 5);
@@ -247,6 +251,7 @@ mod tests {
         );
         check("pytest only", &["uv run pytest --lf-only"], "lines with `only` in a name");
         check("pytest heron", &["uv run pytest --lf-only", cache], "no line with `heron` is known; `pytest`");
-        check("git commit cache", &["git commit -m 'cache: keep it'"], "no line with `cache` is known");
+        let commit = "git add src/jib_cache.rs && git commit -m 'cache: keep it'";
+        check("git commit cache", &[commit], "no line with `cache` is known");
     }
 }

@@ -163,11 +163,11 @@ impl FixQuery {
         }
     }
 
-    /// Returns true if what is asked is a part of an error, as when it was cut: one with an identifier and enough words.
+    /// Returns true if what is asked is a part of an error, as when it was cut: one of enough words, fewer with an
+    /// identifier.
     fn is_part_of(&self, error: &str) -> bool {
-        let is_telling =
-            || self.telling.words().count() >= PART_WORDS && self.line.split_whitespace().any(is_identifier);
-        error.contains(&self.telling.name) && is_telling()
+        let least = if self.line.split_whitespace().any(is_identifier) { PART_WORDS } else { 2 * PART_WORDS };
+        error.contains(&self.telling.name) && self.telling.words().count() >= least
     }
 
     fn likeness(&self, error: &str) -> Option<f32> {

@@ -61,5 +61,10 @@ fn a_failure_of_which_the_end_is_cut_is_the_same() {
         "seen once in 1 session, went away once"
     );
     assert!(told("property 'lightJib'").starts_with("others like it"), "too few words");
+    let said = "The following hulls are barred by one of your .bars files: jib/mast";
+    let witness = [Script::default().fails("make", said).ok("make").witness("one", "/srv/shop")];
+    let told_of_hulls = |asked: &str| fix_of(asked, &witness).message;
+    assert!(told_of_hulls("The following hulls are barred by one of your .bars").starts_with("seen once"));
+    assert!(told_of_hulls("The following hulls are").starts_with("others like it"));
     assert!(told("error E12: property 'lightMast' is missing in type 'Sloop'").starts_with("others like it"));
 }
