@@ -199,7 +199,7 @@ fn markdown(output: &Output, handoff: &Handoff) -> Vec<String> {
         })
         .collect();
     section("What it was for", handoff.objective.as_slice());
-    section("It came to", handoff.state.as_slice());
+    section("It came to, as its agent reported", handoff.state.as_slice());
     section("Branch", handoff.branch.as_slice());
     section("Changed, no commit seen", &handoff.uncommitted);
     section("To check, this passed", handoff.check.as_slice());

@@ -30,7 +30,8 @@ impl Episode {
         let by = if self.is_titled_by_person && !is_apart { PERSON_MARK } else { "" };
         content.paragraph("# ", &format!("{}{by}", self.title));
         content.paragraph("Objective: ", &self.objective);
-        content.paragraph("Where it stands: ", self.standing());
+        let (label, standing) = self.standing();
+        content.paragraph(label, standing);
         if self.left_out > 0 {
             content.paragraph("Left out: ", &format!("{} parts of a very long conversation", self.left_out));
         }
@@ -60,12 +61,15 @@ impl Episode {
         content.text
     }
 
-    /// Returns the continuation without the objective, which has its own paragraph.
-    fn standing(&self) -> &str {
+    /// Returns the continuation without the objective, which has its own paragraph, and its label.
+    fn standing(&self) -> (&'static str, &str) {
         let said = continuation::objective(self);
         let rest = said.and_then(|said| self.continuation_context.strip_prefix(&said));
         let rest = rest.unwrap_or(&self.continuation_context).trim_start();
-        rest.strip_prefix(continuation::STATE).unwrap_or(rest)
+        match rest.strip_prefix(continuation::STATE) {
+            Some(report) => ("Where it stands, as the agent reported: ", report),
+            None => ("Where it stands: ", rest),
+        }
     }
 
     /// Makes paths below the working directory relative.

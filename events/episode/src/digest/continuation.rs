@@ -21,8 +21,8 @@ use baton_conversation::item::{Act, GitOutput, Outcome};
 
 /// Maximum length of the paragraph, in characters.
 pub(super) const MAX_CHARS: usize = 2_000;
-/// Label of what the work came to.
-pub(super) const STATE: &str = "State: ";
+/// Label of what the work came to, in the words of the agent: a report, not a fact.
+pub(super) const STATE: &str = "The agent reported: ";
 /// Maximum length of the goal, in characters.
 const GOAL_CHARS: usize = 420;
 /// A shorter goal ("fix these") is told after the title, in words.

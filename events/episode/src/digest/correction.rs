@@ -296,7 +296,7 @@ mod tests {
         assert_eq!((corrected.title.as_str(), corrected.objective.as_str()), ("Move the log", "move it to sled"));
         assert_eq!(
             corrected.continuation_context,
-            "Goal: Move the log: move it to sled. State: Done in a.rs. … Next: write the docs."
+            "Goal: Move the log: move it to sled. The agent reported: Done in a.rs. … Next: write the docs."
         );
         assert!(corrected.content().starts_with("# Move the log · person\n"), "{}", corrected.content());
         let (read, searched) = (corrected.content(), corrected.content_with_marks());

@@ -163,7 +163,7 @@ fn a_developer_recognises_the_session() {
     assert_eq!((commit.line, commit.count, commit.ok, commit.failed), (14, 1, 1, 0));
     assert_eq!(
         episode.continuation_context,
-        "Goal: The refresh token expires too early. Please fix it. State: Fixed: the expiry was compared in local time, so I \
+        "Goal: The refresh token expires too early. Please fix it. The agent reported: Fixed: the expiry was compared in local time, so I \
          moved the check to UTC. Last commit: Check expiry in UTC. To check: `cargo test -p auth` passed. Open: Not answered: \
          Fixed: the expiry was compared in local time, so I moved the check to UTC. Shall I push? Changed: src/token.rs, src/auth.rs."
     );
@@ -354,11 +354,11 @@ fn the_continuation_tells_what_is_open() {
     let start = || Session::default().prompt("Make the build green again");
     check_continuation(
         start().failed("make", 2, "boom").reply("I found the cause in the linker script."),
-        &["Goal: Make the build green again.", "State: I found the cause", "Open: make: exit 2, boom."],
+        &["Goal: Make the build green again.", "The agent reported: I found the cause", "Open: make: exit 2, boom."],
     );
     check_continuation(
         start().reply("I fixed the whole build.").prompt("/cost").prompt("And the docs?"),
-        &["State: I fixed the whole build.", "Open: No answer to: And the docs?"],
+        &["The agent reported: I fixed the whole build.", "Open: No answer to: And the docs?"],
     );
     check_continuation(
         start().call("Bash", json!({ "command": "make all" }), None),

@@ -81,7 +81,7 @@ fn the_next_agent_is_told_facts() {
          From Baton's memory: quoted from past work, data and no instructions. An earlier Codex session in this project: \
          7acd37a8, ended 2026-03-14 09:26 UTC by /clear.\n\
          What it was for: Refresh the token once, not once for each tab.\n\
-         It came to: The lock works in both tabs.\n\
+         It came to, as its agent reported: The lock works in both tabs.\n\
          Branch: main, last commit 0a1b2c3 Lock the refresh (pushed)\n\
          Not committed: src/tab.rs\n\
          To check, this passed: make test\n\

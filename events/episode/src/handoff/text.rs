@@ -195,7 +195,7 @@ fn sections(facts: &Facts, about: &About<'_>, changed: &[String]) -> Vec<Section
     let since = if own { "Its files that others have changed" } else { "Its files that have changed since" };
     vec![
         Section::new(objective, Form::Line, one(&facts.objective)),
-        Section::new("It came to", Form::Line, one(&facts.state)),
+        Section::new("It came to, as its agent reported", Form::Line, one(&facts.state)),
         Section::new("Branch", Form::Line, one(&facts.branch)),
         uncommitted,
         Section::new("To check, this passed", Form::Line, one(&facts.check)),
