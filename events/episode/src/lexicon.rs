@@ -161,6 +161,8 @@ signs! {
     Retract = "retract",
     /// A person takes back what goes on: `never mind`.
     Dismiss = "dismiss",
+    /// A speaker thinks aloud and takes back what they just said: `wait, `, `or better yet`.
+    Rethink = "rethink",
 }
 
 struct Lexicon {

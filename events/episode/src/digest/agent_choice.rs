@@ -75,6 +75,14 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             if sentence.quoted || is_aside(sentence) || sentence.point && reports_lines(sentence.text) {
                 continue;
             }
+            // Who thinks aloud before acting takes the last way that they name.
+            let signs = Signs::read(sentence.text);
+            if signs.has(Sign::Rethink) && !concluded {
+                if !signs.begins(Sign::Rethink) {
+                    continue;
+                }
+                choices.clear();
+            }
             let head = introduction(sentence).unwrap_or_default();
             if introduced.0 != head {
                 introduced = (head, concludes && changed().shows(head));
@@ -148,6 +156,10 @@ impl Choice<'_> {
             Some((lead, rest)) if is_remark(lead) && !Signs::read(lead).has(Sign::Setback) => rest.to_owned(),
             _ => text,
         };
+        // What was said before was just given up.
+        if Signs::read(&text).begins(Sign::Rethink) {
+            return Some(text);
+        }
         let before = self.at.checked_sub(1).and_then(|before| sentences.get(before));
         let before = before.filter(|before| !before.point && !is_point).map(|before| plain(before.text));
         let says_enough = |before: &String| before.split_whitespace().count() >= MIN_WORDS || !before.is_ascii();
@@ -300,7 +312,7 @@ pub(super) fn is_change(deed: &Deed<'_>) -> bool {
 }
 
 pub(super) fn commits(deed: &Deed<'_>) -> bool {
-    deed.succeeded() && (deed.commits() || deed.call.is_some_and(|call| call.commit.is_some()))
+    deed.succeeded() && deed.commits()
 }
 
 /// Returns true if files were changed in a round, or a command was run that changes something.

@@ -25,6 +25,8 @@ struct Typed {
     passed: Option<usize>,
     /// True if it was told which part to check.
     names_parts: bool,
+    /// Place of the last run of which it is not known how it ended.
+    unclear: usize,
 }
 
 /// Returns the check that tells how to check the work, and whether it passed only before the last change.
@@ -45,21 +47,36 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
                 }
             }
             Some(Outcome::Ok) => note(&mut checks, timeline, deed, changed),
-            _ => {}
+            Some(Outcome::Failed) => {}
+            _ => note_unclear(&mut checks, deed, line.steps().iter()),
         }
     }
     let passed = || checks.values().filter_map(|check| Some((check.passed?, check)));
     let best = passed().find(|(place, _)| *place > changed);
-    let (place, best) = best.or_else(|| passed().max_by_key(|(place, _)| *place))?;
+    let old = || passed().max_by_key(|(place, _)| *place).filter(|(_, check)| check.unclear <= changed);
+    let (place, best) = best.or_else(old)?;
     // A part of a command checks something else.
     let told = one_line(&without_filter_mark(&best.text), LINE_CHARS);
     (!told.ends_with('…')).then_some((told, place < changed))
 }
 
+/// Notes runs of checks of which it is not known how they ended: one may have passed after the last change.
+fn note_unclear<'s>(checks: &mut BTreeMap<usize, Typed>, deed: &Deed<'_>, steps: impl Iterator<Item = &'s Step<'s>>) {
+    for rank in steps.filter_map(rank) {
+        checks.entry(rank).and_modify(|known| known.unclear = deed.ended);
+    }
+}
+
 /// Notes the checks of a command line that succeeded. A run of everything stands until the next change.
 fn note(checks: &mut BTreeMap<usize, Typed>, timeline: &Timeline<'_>, deed: &Deed<'_>, changed: usize) {
     let Some(line) = deed.parsed_command() else { return };
-    for step in line.proven() {
+    let proven = line.proven();
+    note_unclear(
+        checks,
+        deed,
+        line.steps().iter().filter(|step| !proven.iter().any(|known| std::ptr::eq(*known, *step))),
+    );
+    for step in proven {
         let Some(rank) = rank(step) else { continue };
         let stands = |known: &Typed| !known.names_parts && known.passed.is_some_and(|place| place > changed);
         if !(step.names_parts() && checks.get(&rank).is_some_and(stands)) {
@@ -83,5 +100,5 @@ fn typed(timeline: &Timeline<'_>, deed: &Deed<'_>, step: &Step<'_>, passed: Opti
     let text = deed
         .parsed_command()
         .map_or_else(String::new, |line| in_its_directory(deed, line, timeline.cwd, &separate(line.normal(), step)));
-    Typed { text, passed, names_parts: step.names_parts() }
+    Typed { text, passed, names_parts: step.names_parts(), unclear: 0 }
 }

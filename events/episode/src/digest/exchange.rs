@@ -2,6 +2,7 @@
 //!
 //! The other lists of an episode are derived from them.
 
+use super::command::Command;
 use super::excerpt::{one_line, without_filter_mark};
 use super::file;
 use super::timeline::{Deed, Message, Round, Timeline};
@@ -120,13 +121,13 @@ fn exchange(timeline: &Timeline<'_>, round: &Round<'_>, interrupted: bool) -> Ex
 /// Returns the commits that a call made: those that its output reports, else the one that its command line made, with the
 /// hash that a later log gives it.
 fn commits(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Vec<String> {
-    let Some(command) = deed.kept_command().filter(|command| !command.only_looks()) else {
+    if deed.kept_command().is_none_or(Command::only_looks) {
         return Vec::new();
-    };
+    }
     let made: Vec<String> = deed.result.map_or(&[][..], ToolResult::made).iter().filter_map(shown_commit).collect();
     let subject = deed.call.and_then(|call| call.commit.as_deref());
     let Some(subject) =
-        subject.filter(|_| made.is_empty() && command.commits() && deed.succeeded() && !deed.in_background())
+        subject.filter(|_| made.is_empty() && deed.commits() && deed.succeeded() && !deed.in_background())
     else {
         return made;
     };

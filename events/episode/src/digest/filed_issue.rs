@@ -34,8 +34,14 @@ pub(super) fn left_open(timeline: &Timeline<'_>) -> Option<Pointed> {
     }
     let (_, last) = open.last()?;
     let shown = |(title, _): &(String, _)| one_line(&without_filter_mark(title), SHORT_CHARS);
-    let titles: Vec<String> = open.iter().take(MAX_NAMED).map(shown).collect();
-    let more = open.len() - titles.len();
+    let mut titles: Vec<String> = Vec::new();
+    for title in open.iter().map(shown) {
+        if !titles.contains(&title) {
+            titles.push(title);
+        }
+    }
+    let more = titles.len().saturating_sub(MAX_NAMED);
+    titles.truncate(MAX_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let text = one_line(&format!("Issue filed and not closed: {}{more}", titles.join("; ")), LINE_CHARS);
     Some(Pointed { text, line: last.line, at: last.at })

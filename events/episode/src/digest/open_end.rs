@@ -14,6 +14,7 @@ use super::question;
 use super::repetition::SeenTexts;
 use super::sentence::{clauses, plain, sentences};
 use super::timeline::{Deed, Message, Round, Timeline};
+use super::title::without_plan_label;
 use super::work_tree::TreeState;
 use super::{
     ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, is_courtesy, plan, todo,
@@ -332,7 +333,7 @@ fn unapproved_plan(timeline: &Timeline<'_>) -> Option<Pointed> {
     }
     let plan = without_filter_mark(deed.input("plan").unwrap_or_default());
     let heading = plan.lines().map(|line| line.trim_start_matches(['#', ' '])).find(|line| !line.is_empty())?;
-    let text = one_line(&format!("Plan not approved: {}", plain(heading)), LINE_CHARS);
+    let text = one_line(&format!("Plan not approved: {}", without_plan_label(&plain(heading))), LINE_CHARS);
     Some(Pointed { text, line: deed.line, at: deed.at })
 }
 

@@ -399,9 +399,9 @@ impl<'a> Deed<'a> {
         self.call.is_some_and(Call::is_persons)
     }
 
-    /// Returns true if it runs a command that commits.
+    /// Returns true if it runs a command that commits. Of a long line the call may only keep the subject.
     pub(super) fn commits(&self) -> bool {
-        self.kept_command().is_some_and(Command::commits)
+        self.kept_command().is_some_and(Command::commits) || self.call.is_some_and(|call| call.commit.is_some())
     }
 
     /// Returns true if the tool only looks: finding nothing is not a failure of the work.

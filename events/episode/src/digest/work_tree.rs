@@ -86,6 +86,8 @@ struct Fold<'t, 'a> {
     /// True if the changes that a failed commit was to take are committed, and by what.
     has_landed: bool,
     landed: Option<String>,
+    /// Root of the tree in which the last commit failed, if there is none after it, with the line and time of the try.
+    refused: Option<(String, u64, Option<Timestamp>)>,
 }
 
 impl<'t, 'a> Fold<'t, 'a> {
@@ -103,6 +105,7 @@ impl<'t, 'a> Fold<'t, 'a> {
             is_last_gone: false,
             has_landed: false,
             landed: None,
+            refused: None,
         }
     }
 
@@ -160,6 +163,7 @@ impl<'t, 'a> Fold<'t, 'a> {
         let prints = is(|act| matches!(act, GitAct::Status { .. } | GitAct::Switch(_) | GitAct::Stash { back: true }));
         let prints = prints.or(steps.len().checked_sub(1));
         let went_well = deed.succeeded() && !deed.in_background();
+        let refuses = deed.outcome() == Some(Outcome::Failed) && commit.is_none();
         // The branch that is printed last is that of the last step that prints one.
         let names = is(|act| {
             matches!(
@@ -185,10 +189,18 @@ impl<'t, 'a> Fold<'t, 'a> {
             if !switches && let Some(branch) = branch {
                 self.switch(&root, branch);
             }
-            if !deed.aside && !matches!(step.act, GitAct::Status { .. } | GitAct::Other) {
+            // What only brings commits to another tree or sends them from there is no work in it.
+            let stays_away = matches!(
+                step.act,
+                GitAct::Status { .. } | GitAct::Other | GitAct::Merge(_) | GitAct::Rewrite | GitAct::Push { .. }
+            );
+            if !deed.aside && !stays_away {
                 self.current.clone_from(&root);
             }
             match &step.act {
+                GitAct::Commit { .. } if refuses && step.directory.is_some() => {
+                    self.refused = Some((root.clone(), deed.line, deed.at));
+                }
                 GitAct::Commit { also, amends } if commit == Some(at) => {
                     self.commit(deed, result, &root, *amends);
                     // A line is cut before the commit, or in its message, after which no file is named.
@@ -234,7 +246,7 @@ impl<'t, 'a> Fold<'t, 'a> {
         }
         // What was staged and is changed no more was committed by something else, such as a hook.
         if !staged.is_empty() && staged.iter().all(|path| self.changes.is_clean(path)) {
-            self.has_landed = true;
+            (self.has_landed, self.refused) = (true, None);
             self.tree(&root).into_iter().for_each(|tree| tree.committed = Some(deed.ended));
         } else if let Some((hash, subject)) = result.logged().first().filter(|_| self.has_landed) {
             self.landed.get_or_insert_with(|| format!("{hash} {subject}"));
@@ -320,7 +332,7 @@ impl<'t, 'a> Fold<'t, 'a> {
         self.made.extend((1..count).map(|_| made.clone()));
         self.made.push(made);
         (self.pushed, self.is_last_gone) = (false, false);
-        (self.has_landed, self.landed) = (false, None);
+        (self.has_landed, self.landed, self.refused) = (false, None, None);
     }
 
     fn switch(&mut self, root: &str, branch: &str) {
@@ -417,6 +429,14 @@ impl<'t, 'a> Fold<'t, 'a> {
         let mut unlisted: Vec<_> = unlisted.filter(|(.., path)| made_none && !undone.contains(*path)).collect();
         let unlisted = entry("Edited, and not among the changes that git lists", &mut unlisted, 0);
         let mut told: Vec<Pointed> = entry("Edited and not committed", &mut edited, 0).into_iter().collect();
+        // A commit that failed leaves what was staged for it, whoever edited that.
+        let staged = self.refused.iter().flat_map(|(root, line, at)| {
+            let paths = self.changes.staged_alone(root).map(|path| self.timeline.relative_path(path));
+            paths.map(|path| (*line, *at, path))
+        });
+        let mut staged: Vec<_> = staged.collect();
+        told.extend(entry("Staged and not committed", &mut staged, 0));
+        listed.retain(|(.., path)| !staged.iter().any(|(.., other)| other == path));
         let unpushed = self.trees.get(&self.current).map_or(0, Tree::unpushed_count);
         let also_modified = entry("Also modified and not committed", &mut listed, self.changes.hidden());
         let mut open: Vec<Pointed> = Vec::new();
@@ -427,7 +447,7 @@ impl<'t, 'a> Fold<'t, 'a> {
         open.extend(told.iter().cloned());
         open.extend(pull_request::draft(self.timeline));
         open.extend(self.trees.values().flat_map(Tree::without_pull_request));
-        let uncommitted = edited.iter().rev().map(|(.., path)| (*path).to_owned()).collect();
+        let uncommitted = staged.iter().chain(&edited).rev().map(|(.., path)| (*path).to_owned()).collect();
         let branch = branch.filter(|branch| !branch.is_empty());
         let (gone, is_last_gone) = (self.gone, self.is_last_gone);
         let pushed = self.pushed && !is_last_gone;

@@ -31,6 +31,15 @@ fn a_choice_of_the_agent_is_told_once_with_its_reason() {
 }
 
 #[test]
+fn of_several_ways_thought_of_before_an_edit_the_last_one_is_told() {
+    let thought = |said: &str| Session::default().prompt("Make it faster").reply(said).edit("a.rs", 1, 1);
+    let (first, last) = ("I'll keep the map instead of a list.", "I'll use a list instead of the map.");
+    check(thought(first), &[(2, first)]);
+    check(thought(&format!("{first} Actually, {last}")), &[(2, &format!("Actually, {last}"))]);
+    check(thought("Let me keep the map instead of a list, or better yet, drop both."), &[]);
+}
+
+#[test]
 fn a_proposal_is_no_decision_and_the_answer_to_it_may_be_one() {
     let proposal = || Session::default().prompt("How would you do it?").reply("I'd keep the key in the header.");
     check(proposal().prompt("yes, do that"), &[]);

@@ -71,6 +71,8 @@ fn an_issue_that_was_filed_is_open_until_it_is_closed() {
     let open = (4, "Issue filed and not closed: Mend the jib");
     let done = |session: Session| session.reply("I mended the mast.");
     check(done(filed()), &[open], &[]);
+    let twice = filed().ok("bd create 'Mend the jib' -t bug");
+    check(done(twice), &[(6, open.1)], &[]);
     check(done(filed().ok("bd close web-4")), &[open], &[]);
     check(done(filed().ok("bd close web-5 --reason=done")), &[], &[]);
     check(done(start().failed("gh issue create -t Jib", 1, "no token").ok("ls")), &[], &[]);

@@ -112,6 +112,48 @@ fn what_a_failed_commit_was_to_take_may_be_committed() {
 }
 
 #[test]
+fn what_was_staged_for_a_commit_that_failed_is_not_committed() {
+    let edited = || start().edit("/srv/crane/jib.rs", 1, 1);
+    let staged = || edited().ok("git add jib.rs rig/mast.rs rig/ropes");
+    let refused = || staged().failed("git commit -m Grease", 1, "hook: 3 tests failed");
+    check(staged(), &[]);
+    check(refused(), &["Staged and not committed: rig/mast.rs"]);
+    let listed = git(edited(), "git status", lists(&["jib.rs", "rig/mast.rs", "hook.rs"], &[]));
+    let refused_later = listed.ok("git add jib.rs rig/mast.rs").failed("git commit -m Grease", 1, "hook: 3 failed");
+    check(refused_later, &["Edited and not committed: jib.rs", "Staged and not committed: rig/mast.rs"]);
+    check(refused().ok("git commit --no-verify -m Grease"), &[]);
+    check(git(refused(), "git status", lists(&[], &[])), &[]);
+}
+
+#[test]
+fn work_in_another_tree_is_no_work_of_the_sessions_own() {
+    let own = || git(start(), "git status", on("grease")).edit("/srv/crane/jib.rs", 1, 1);
+    let branch = |session: Session| session.digest().state.branch;
+    let other = || own().failed("git checkout main && git merge grease", 128, "fatal: 'main' is used");
+    let merged = other().ok("git -C /srv/quay merge grease").ok("git -C /srv/quay push");
+    assert_eq!(branch(git(merged, "git -C /srv/quay status", on("main"))).as_deref(), Some("grease"));
+    let committed = git(other(), "git -C /srv/quay commit -am Grease", on("main"));
+    assert_eq!(branch(committed).as_deref(), Some("main"));
+}
+
+#[test]
+fn a_commit_whose_line_is_cut_before_it_is_one() {
+    let line = format!("run git add {}…[+90 chars #0a1b2c3d]", "rig/mast.rs ".repeat(20));
+    let committed = |subject: Option<&str>| {
+        let mut session = git(start().edit("/srv/crane/jib.rs", 1, 1), &line, on("main"));
+        for item in &mut session.items {
+            if let Body::Call(call) = &mut item.body {
+                call.commit = subject.map(str::to_owned);
+            }
+        }
+        session.digest()
+    };
+    assert!(committed(None).is_without_commit());
+    let episode = committed(Some("Grease"));
+    assert_eq!((episode.is_without_commit(), episode.state.commit.as_deref()), (false, Some("Grease")));
+}
+
+#[test]
 fn commits_that_were_not_pushed_are_counted_where_that_is_known() {
     let ahead = |count| WorkTree { ahead: Some(count), ..on("main") };
     let grease = |session| commit(session, "git commit -am Grease", "1a2b3c4", "Grease");
@@ -183,6 +225,8 @@ fn the_check_is_the_strongest_that_passed_after_the_last_change() {
     let context = |session: Session| session.digest().continuation_context;
     assert!(context(edited()).contains("To check: `make test` passed before the last edits."));
     assert!(context(edited().ok("make test")).contains("To check: `make test` passed."));
+    let unclear = context(edited().ok("make test | head -9"));
+    assert!(!unclear.contains("To check"), "it may have passed after them: {unclear}");
 }
 
 fn greased(branch: &str) -> Session {

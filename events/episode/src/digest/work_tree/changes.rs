@@ -75,6 +75,15 @@ impl Changes {
         self.staged.iter().filter(|(_, staged)| staged.is_sure).map(|(path, _)| path.clone()).collect()
     }
 
+    /// Returns the files of a tree that were certainly staged and that the session did not edit. What has no ending may be a
+    /// directory.
+    pub(super) fn staged_alone(&self, root: &str) -> impl Iterator<Item = &str> {
+        let is_file = |path: &str| path.rsplit('/').next().is_some_and(|name| name.contains('.'));
+        let is_edited = |path: &str| self.files.get(path).is_some_and(|changed| changed.edited.is_some());
+        let own = self.staged.iter().filter(move |(_, staged)| staged.root == root && staged.is_sure);
+        own.map(|(path, _)| path.as_str()).filter(move |path| is_file(path) && !is_edited(path))
+    }
+
     /// Returns true if a file is not known as changed.
     pub(super) fn is_clean(&self, path: &str) -> bool {
         !self.files.contains_key(path)
@@ -222,8 +231,8 @@ impl Changes {
                 .filter(|(path, changed)| !stays(path, changed))
                 .map(|(path, _)| path.clone())
                 .collect();
+            self.staged.retain(|path, staged| staged.root != root || is_listed(path) || is_new(path));
             for path in gone {
-                self.staged.remove(&path);
                 if self.files.remove(&path).is_some_and(|changed| changed.edited.is_some()) {
                     self.unlisted.insert(path, listed);
                 }
