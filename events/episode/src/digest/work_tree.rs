@@ -413,7 +413,9 @@ impl<'t, 'a> Fold<'t, 'a> {
                 _ => {}
             }
         }
-        if self.timeline.deeds.iter().rfind(|deed| deed.commits()).is_some_and(|deed| deed.result.is_none()) {
+        let last_commit = self.timeline.deeds.iter().rfind(|deed| deed.commits());
+        let is_unknown = last_commit.is_some_and(|deed| deed.result.is_none());
+        if is_unknown {
             // It is unknown what the last commit took.
             (edited, listed) = (Vec::new(), Vec::new());
         }
@@ -430,7 +432,7 @@ impl<'t, 'a> Fold<'t, 'a> {
         let unlisted = entry("Edited, and not among the changes that git lists", &mut unlisted, 0);
         let mut told: Vec<Pointed> = entry("Edited and not committed", &mut edited, 0).into_iter().collect();
         // A commit that failed leaves what was staged for it, whoever edited that.
-        let staged = self.refused.iter().flat_map(|(root, line, at)| {
+        let staged = self.refused.iter().filter(|_| !is_unknown).flat_map(|(root, line, at)| {
             let paths = self.changes.staged_alone(root).map(|path| self.timeline.relative_path(path));
             paths.map(|path| (*line, *at, path))
         });

@@ -121,6 +121,7 @@ fn what_was_staged_for_a_commit_that_failed_is_not_committed() {
     let listed = git(edited(), "git status", lists(&["jib.rs", "rig/mast.rs", "hook.rs"], &[]));
     let refused_later = listed.ok("git add jib.rs rig/mast.rs").failed("git commit -m Grease", 1, "hook: 3 failed");
     check(refused_later, &["Edited and not committed: jib.rs", "Staged and not committed: rig/mast.rs"]);
+    check(refused().call("Bash", json!({ "command": "git commit --no-verify -m Grease" }), None), &[]);
     check(refused().ok("git commit --no-verify -m Grease"), &[]);
     check(git(refused(), "git status", lists(&[], &[])), &[]);
 }
