@@ -20,7 +20,7 @@ use super::program::RepositoryChange;
 use super::session::label_of;
 use super::{Graph, Label, Relation, Surroundings, issue, package, path, program};
 use baton_conversation::item::{Act, Body, Call, Item, Meta, Outcome, ToolResult};
-use baton_episode::digest::{CommandLine, Episode, FileModified, failing_line, failing_program, programs};
+use baton_episode::digest::{CommandLine, Episode, FileModified, check_kind, failing_line, failing_program, programs};
 use baton_redaction::redact;
 
 /// Maximum length of a title inside another sentence, in characters.
@@ -357,6 +357,11 @@ impl<'a> Extractor<'a> {
         let mut ran: BTreeMap<String, (u32, Moment, &str, &str)> = BTreeMap::new();
         // Commands of lines that may run them more often than once.
         let mut uncounted: BTreeSet<String> = BTreeSet::new();
+        // A hook of a later commit may have run the same check with success.
+        let commits = |command: &&CommandLine| {
+            command.outcome == "ok" && programs(&command.text).iter().any(|program| program.name == "git commit")
+        };
+        let committed = episode.commands.iter().filter(commits).map(|command| command.line).max();
         for command in episode.commands.iter().filter(|command| command.outcome != "denied") {
             let of = self.moment_at(command.line);
             let names = self.names(command);
@@ -364,6 +369,7 @@ impl<'a> Extractor<'a> {
             let line = if names.len() == 1 { command.text.as_str() } else { "" };
             let is_open = command.text.ends_with('…') || command.text.contains("; done");
             for name in names {
+                let may_be_over = committed.is_some_and(|line| line > of.line) && check_kind(&name).is_some();
                 if is_open || programs(&command.text).iter().filter(|program| program.name == name).count() > 1 {
                     uncounted.insert(name.clone());
                 }
@@ -372,7 +378,7 @@ impl<'a> Extractor<'a> {
                 if of.line < known.1.line {
                     known.1 = of;
                 } else {
-                    known.3 = command.outcome;
+                    known.3 = if may_be_over { "unknown" } else { command.outcome };
                 }
             }
         }

@@ -52,6 +52,16 @@ fn what_was_mended_has_not_failed_in_the_end() {
 }
 
 #[test]
+fn a_check_that_a_hook_may_have_run_since_has_not_failed_in_the_end() {
+    let told = |line: &str| {
+        let script = Script::default().prompt("go on").bash(line, (Outcome::Failed, "a.ts has a problem"));
+        let graph: Graph = of("s", &script.bash("git commit -m 'Grease the jib'", OK));
+        facts(&graph).into_iter().any(|fact| fact.contains("failed in the end"))
+    };
+    assert!(!told("bun run lint") && told("make rope"));
+}
+
+#[test]
 fn what_was_got_around_or_not_checked_is_still_open() {
     let check = |failed: &str, error: &str, passed: &str, expected: (&str, bool)| {
         let graph = of("s", &Script::default().prompt("go on").bash(failed, (Outcome::Failed, error)).bash(passed, OK));
