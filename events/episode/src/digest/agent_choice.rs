@@ -56,6 +56,8 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
     let worked = timeline.deeds[round.deeds.clone()].iter().any(is_change);
     let changed = OnceCell::new();
     let changed = || changed.get_or_init(|| of_the_work(timeline, round, next));
+    let acted = OnceCell::new();
+    let acted = || *acted.get_or_init(|| has_worked(timeline, round));
     let mut found: Vec<Found> = Vec::new();
     // The reply with the last approach to an edit; a better one takes its place.
     let mut approach = None;
@@ -103,7 +105,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
                 approach = (leads_to_edit && told.prefers()).then_some(reply.place).or(approach);
             }
             // What is done to other things than files stands if it follows, or is named.
-            let stands = stands || (leads_to_act || sentence.text.contains('`')) && has_worked(timeline, round);
+            let stands = stands || (leads_to_act || sentence.text.contains('`')) && acted();
             let taken = stands && told.takes() || is_followed && told.proposes();
             let explained = leads_to_act && (told.limits_or_explains() || told.draws_consequence() || told.contrasts())
                 || leads_to_edit && told.prefers();

@@ -51,9 +51,9 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
             if *began > last {
                 return None;
             }
-            let left = left_at(*began);
             let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
             let said = sentences.iter().rev().find(|sentence| Told::limits_what_is_done(sentence.text))?;
+            let left = left_at(*began);
             if left.as_ref().is_some_and(Vec::is_empty) {
                 return None;
             }

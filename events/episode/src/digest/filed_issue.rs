@@ -34,12 +34,8 @@ pub(super) fn left_open(timeline: &Timeline<'_>) -> Option<Pointed> {
     }
     let (_, last) = open.last()?;
     let shown = |(title, _): &(String, _)| one_line(&without_filter_mark(title), SHORT_CHARS);
-    let mut titles: Vec<String> = Vec::new();
-    for title in open.iter().map(shown) {
-        if !titles.contains(&title) {
-            titles.push(title);
-        }
-    }
+    let mut known = BTreeSet::new();
+    let mut titles: Vec<String> = open.iter().map(shown).filter(|title| known.insert(title.clone())).collect();
     let more = titles.len().saturating_sub(MAX_NAMED);
     titles.truncate(MAX_NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -1,6 +1,6 @@
 //! What an edit put in the place of what, by the code that a sentence names. The edit decides, in any language.
 
-use std::cell::Cell;
+use std::cell::{Cell, LazyCell};
 use std::ops::Range;
 
 use super::timeline::Timeline;
@@ -36,11 +36,11 @@ impl<'a> Substitutions<'a> {
             let (before, after) = (&edit.old_text, &edit.new_text);
             before.contains(old) && after.contains(new) && !after.contains(old) && !before.contains(new)
         };
-        let contrasts = || Signs::read(sentence).has(Sign::Contrast);
+        let contrasts = LazyCell::new(|| Signs::read(sentence).has(Sign::Contrast));
         pairs(sentence).any(|(one, other)| {
             self.compared.set(self.compared.get() + self.edits.len());
             self.compared.get() <= MAX_COMPARED
-                && self.edits.iter().any(|edit| replaces(edit, one, other) || contrasts() && replaces(edit, other, one))
+                && self.edits.iter().any(|edit| replaces(edit, one, other) || *contrasts && replaces(edit, other, one))
         })
     }
 }
