@@ -15,6 +15,7 @@ mod choice;
 mod controls;
 mod conversation;
 mod draw;
+mod fetch;
 mod found;
 mod key_help;
 mod lane;

@@ -15,7 +15,7 @@ pub use marks::Marks;
 pub use pager::paged;
 pub use progress::{Progress, Waiting};
 pub use table::{Cell, Column, Table};
-pub use text::{columns, counted, grouped, one_line, one_line_end, plain, size, wrapped};
+pub use text::{changed_lines, columns, counted, grouped, one_line, one_line_end, plain, size, wrapped};
 pub(crate) use text::{lost_signals, unreadable_signals};
 
 /// Assumed width of a terminal that does not report its own.

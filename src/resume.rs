@@ -63,7 +63,7 @@ impl Plan {
         let (id, none) = (&row.session_id, "no agent can go on with");
         let (agent, command) = command(row).ok_or_else(|| {
             let what = match (&row.parent_session_id, &row.source) {
-                (Some(parent), _) => format!("it is a subagent's; its parent can: `baton resume {parent}`"),
+                (Some(parent), _) => format!("it is a subagent's; only the session that started it can go on, if its transcript is still there: `baton resume {parent}`"),
                 (None, Some(_)) => format!("it is a note; `baton show {id}` shows it"),
                 (None, None) => match row.agent.as_deref().and_then(Agent::parse).map(Agent::home) {
                     Some(home) if home.resume.is_empty() => format!("{} has no command for it", home.title),

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
-use baton_protocol::answer::{Blame, Explain, Messages, Row, Show};
+use baton_protocol::answer::{Blame, Explain, Messages, Projects, Row, Show};
 use baton_protocol::{ExplainParams, ShowParams, method};
 use ratatui_core::layout::Rect;
 
 use super::choice::Choice;
-use super::conversation::{Conversation, Fetch, Survey};
+use super::conversation::Conversation;
+use super::fetch::{Fetch, Survey};
 use super::found::{Page, Wanted};
 use super::lane::{Asking, Lane};
 use super::list::{Due, ENTRY_LINES, List};
@@ -54,6 +55,7 @@ pub(super) enum Answer {
     Explained(Result<Box<Explain>, String>),
     Files(Result<Box<Show>, String>),
     Blamed(Result<Blame, String>),
+    Projects(Result<Projects, String>),
     Resumed(Result<Box<Row>, String>),
 }
 
@@ -151,7 +153,10 @@ impl App {
 
     /// When [`Self::tick`] has something to do.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.list.due().filter(|_| self.shows_list())
+        match self.stack.last() {
+            Some(Screen::Conversation(open)) => open.due(),
+            _ => self.list.due().filter(|_| self.shows_list()),
+        }
     }
 
     /// False if another screen covers the list.
@@ -281,6 +286,8 @@ impl App {
             }
             Answer::Files(Ok(shown)) => self.choose(screen::files(&shown), "no file of it is known"),
             Answer::Blamed(Ok(blame)) => self.choose(screen::blame(&blame), &blame.message),
+            // Without any, a name can still be typed.
+            Answer::Projects(Ok(projects)) => self.stack.push(Screen::Choice(screen::projects(&projects))),
             Answer::Resumed(Ok(row)) => match Plan::new(&row).and_then(Plan::ready) {
                 Ok(ready) => self.wish = Some(Wish::Start(ready)),
                 Err(why) => self.complain(why),
@@ -288,6 +295,7 @@ impl App {
             Answer::Explained(Err(error))
             | Answer::Files(Err(error))
             | Answer::Blamed(Err(error))
+            | Answer::Projects(Err(error))
             | Answer::Resumed(Err(error)) => self.complain(error),
         }
     }

@@ -3,7 +3,7 @@
 use baton_ask::query::parse_moment;
 use baton_conversation::record::Timestamp;
 use baton_protocol::answer::Show;
-use baton_protocol::{BlameParams, ShowParams, method};
+use baton_protocol::{BlameParams, ProjectsParams, ShowParams, method};
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind};
 use ratatui_core::layout::{Position, Rect};
 
@@ -21,6 +21,8 @@ use crate::print::Marks;
 
 /// Lines that the wheel scrolls.
 const WHEEL: isize = 3;
+/// Most projects to choose from.
+const PROJECTS: u32 = 200;
 
 impl App {
     /// Takes what happened.
@@ -195,7 +197,11 @@ impl App {
     fn pick(&mut self, pick: Pick) {
         let wanted = &mut self.list.wanted;
         match pick {
-            Pick::ByProject => return self.stack.push(Screen::Choice(screen::projects(&self.list.entries))),
+            Pick::ByProject => {
+                let params =
+                    ProjectsParams { limit: PROJECTS, caller: environment::caller(), ..ProjectsParams::default() };
+                return self.act(move |asking| Answer::Projects(asking.call(method::PROJECTS, &params)));
+            }
             Pick::ByAgent => return self.stack.push(Screen::Choice(screen::agents())),
             Pick::ByTime => return self.stack.push(Screen::Choice(screen::spans())),
             Pick::File { path, project } => {

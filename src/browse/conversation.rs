@@ -1,38 +1,29 @@
 //! A conversation, of which a window of messages is held: what lies before and behind it is fetched when it is scrolled
-//! to, found or jumped to.
+//! to, found or jumped to. While its end is on the screen, what is added to it appears there.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use baton_protocol::answer::{Message, Messages};
-use baton_protocol::{MessagesParams, method};
 
-use super::lane::Asking;
-use super::messages::{self, Drawing, Drawn};
+use super::fetch::{Fetch, Survey};
+use super::messages::{Drawing, Drawn};
 use super::query_line::QueryLine;
 use super::theme::Theme;
 use crate::print::Marks;
 
-/// Messages that are fetched at once.
-const FETCHED: u32 = 60;
-/// Messages on either side of a line that is jumped to; the daemon gives at most 50.
-const AROUND: u32 = 30;
 /// Most messages that are held.
 const HELD: usize = 300;
 /// Lines above what was jumped to.
 const ABOVE: usize = 2;
+/// Messages at the end that are read again; fewer than are fetched at once.
+const RECENT: usize = 20;
+/// Pause until the end is read again; doubled as long as nothing is added.
+const PAUSE: Duration = Duration::from_secs(2);
+/// The longest such pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A line behind every transcript.
 const END: u64 = u32::MAX as u64;
-
-/// What is to be fetched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fetch {
-    /// The messages that begin at or after a line, to be added at the end.
-    From(u64),
-    /// Those before a line, to be added at the beginning.
-    Before(u64),
-    /// Those around a line, in place of what is held.
-    Around(u64),
-}
 
 /// Where to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,15 +36,6 @@ pub(super) enum Jump {
     LastMatch,
     Start,
     End,
-}
-
-/// The lines of all messages of a kind.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Survey {
-    /// Messages in which a person asks.
-    pub(super) prompts: Vec<u64>,
-    /// Messages with what is looked for.
-    pub(super) matches: Vec<u64>,
 }
 
 /// A conversation on the screen.
@@ -85,6 +67,9 @@ pub(super) struct Conversation {
     /// Where to go once what it needs is there.
     pending: Option<Jump>,
     fetching: Option<Fetch>,
+    pause: Duration,
+    /// When the end is read again.
+    grown_at: Instant,
     is_surveying: bool,
     /// Why nothing is shown, or a remark.
     pub(super) note: Option<String>,
@@ -122,6 +107,8 @@ impl Conversation {
             survey: None,
             pending: Some(line.map_or(Jump::Start, Jump::To)),
             fetching: None,
+            pause: PAUSE,
+            grown_at: Instant::now(),
             is_surveying: false,
             note: None,
             theme,
@@ -222,11 +209,29 @@ impl Conversation {
             Some(Jump::Start) => Some(Fetch::From(0)),
             Some(Jump::End) => Some(Fetch::Around(END)),
             _ if self.top + near >= self.lines.len() && self.next.is_some() => self.next.map(Fetch::From),
-            _ if self.top < self.height => self.before.map(Fetch::Before),
+            _ if self.top < self.height && self.before.is_some() => self.before.map(Fetch::Before),
+            _ if self.due().is_some_and(|due| due <= Instant::now()) => Some(Fetch::Grown(self.unsettled())),
             _ => None,
         };
         self.fetching = wanted;
         wanted
+    }
+
+    /// When the end is to be read again, while it is on the screen.
+    pub(super) fn due(&self) -> Option<Instant> {
+        let is_quiet = self.fetching.is_none() && self.pending.is_none() && !self.messages.is_empty();
+        (is_quiet && self.shows_end()).then_some(self.grown_at)
+    }
+
+    fn shows_end(&self) -> bool {
+        self.next.is_none() && self.top + self.height >= self.lines.len()
+    }
+
+    /// The line of the first recent message that may still change: one whose call has no result, else the last one.
+    fn unsettled(&self) -> u64 {
+        let is_open = |message: &&Message| message.parts.iter().flat_map(|part| &part.tool).any(|tool| tool.in_flight);
+        let recent = &self.messages[self.messages.len().saturating_sub(RECENT)..];
+        recent.iter().find(is_open).or(recent.last()).map_or(0, |message| message.line)
     }
 
     /// What is to be looked for in the whole conversation now, if anything.
@@ -259,6 +264,10 @@ impl Conversation {
         if self.fetching.take() != Some(fetch) {
             return;
         }
+        if let Fetch::Grown(from) = fetch {
+            return self.grow(from, answer.unwrap_or_default());
+        }
+        self.grown_at = Instant::now() + self.pause;
         let answer = match answer {
             Ok(answer) => answer,
             Err(error) => {
@@ -273,7 +282,7 @@ impl Conversation {
         match fetch {
             Fetch::From(line) if line > 0 => self.append(answer),
             Fetch::Before(_) => self.prepend(answer),
-            Fetch::From(_) | Fetch::Around(_) => {
+            Fetch::From(_) | Fetch::Around(_) | Fetch::Grown(_) => {
                 let focus =
                     answer.focus.and_then(|at| answer.messages.get(usize::try_from(at).ok()?)).map(|it| it.line);
                 (self.messages, self.before, self.next) = (answer.messages, answer.before, answer.next);
@@ -292,6 +301,24 @@ impl Conversation {
             }
         }
         self.try_jump();
+    }
+
+    /// Takes the end as it is by now. An answer without messages (the daemon ends, the session was forgotten) changes nothing.
+    fn grow(&mut self, from: u64, answer: Messages) {
+        let at = self.messages.iter().position(|message| message.line >= from).unwrap_or(self.messages.len());
+        let is_grown = !answer.messages.is_empty() && self.messages[at..] != answer.messages;
+        self.pause = if is_grown { PAUSE } else { LONGEST_PAUSE.min(self.pause * 2) };
+        self.grown_at = Instant::now() + self.pause;
+        if is_grown {
+            let follows = self.shows_end();
+            self.total = answer.total;
+            self.survey = None;
+            self.messages.truncate(at);
+            self.append(answer);
+            if follows {
+                self.top = self.lines.len().saturating_sub(self.height);
+            }
+        }
     }
 
     fn append(&mut self, answer: Messages) {
@@ -417,46 +444,5 @@ impl Conversation {
         let message = self.messages.iter().rev().find(|message| message.line <= line)?;
         // What lies behind the last message may belong to another one.
         (line <= last || self.next.is_none()).then(|| self.first_of(message.line)).flatten()
-    }
-}
-
-impl Fetch {
-    /// Fetches from the daemon.
-    pub(super) fn ask(self, asking: &mut Asking<'_>, id: &str) -> Result<Messages, String> {
-        let session = id.to_owned();
-        let params = match self {
-            Self::From(from) => MessagesParams { session, from, limit: Some(FETCHED), ..MessagesParams::default() },
-            Self::Before(line) => {
-                MessagesParams { session, around: Some(line), context: AROUND, ..MessagesParams::default() }
-            }
-            Self::Around(line) => {
-                MessagesParams { session, around: Some(line), context: AROUND, ..MessagesParams::default() }
-            }
-        };
-        asking.call(method::MESSAGES, &params)
-    }
-}
-
-impl Survey {
-    fn note(&mut self, page: &[Message], needle: &str) {
-        let marks = Marks::literal(needle);
-        let lines = |is: &dyn Fn(&&Message) -> bool| page.iter().filter(is).map(|it| it.line).collect::<Vec<_>>();
-        self.prompts.extend(lines(&|message| messages::is_prompt(message)));
-        self.matches.extend(lines(&|message| !needle.is_empty() && messages::is_match(message, &marks)));
-    }
-
-    /// Reads a whole conversation, page by page. `None` if nobody wants to know any more.
-    pub(super) fn ask(asking: &mut Asking<'_>, id: &str, needle: &str) -> Option<Self> {
-        let (mut survey, mut from) = (Self::default(), Some(0));
-        while let Some(line) = from {
-            if !asking.is_wanted() {
-                return None;
-            }
-            let params = MessagesParams { session: id.to_owned(), from: line, ..MessagesParams::default() };
-            let page: Messages = asking.call(method::MESSAGES, &params).ok()?;
-            survey.note(&page.messages, needle);
-            from = page.next.filter(|next| *next > line);
-        }
-        Some(survey)
     }
 }

@@ -22,8 +22,8 @@ pub(super) const KEYS: &[(&str, &[(&str, &str)])] = &[
         "Conversation",
         &[
             ("Up Down, j k", "scroll; also PgUp PgDn, Space, d u, g G, the wheel"),
-            ("/  n  N", "find a text; the next and the last place"),
-            ("]  [", "the next and the last prompt; also Tab, Shift-Tab"),
+            ("/  n  N", "find a text; the next and the previous place"),
+            ("]  [", "the next and the previous prompt; also Tab, Shift-Tab"),
             ("t", "fold or unfold all calls of tools; a click does one"),
             ("r", "go on with the session in its agent"),
             ("y  c", "copy the id; copy the message at the top"),

@@ -173,13 +173,8 @@ fn episode(sheet: &mut Sheet<'_>, shown: &Show) {
     sheet.items("Not fixed", errors);
     let root = shown.row.project.as_deref().map(|project| format!("{project}/")).unwrap_or_default();
     let changed = episode.files_modified.iter().map(|file| {
-        let lines = if file.deleted {
-            "  deleted".to_owned()
-        } else if (file.added, file.removed) == (0, 0) {
-            String::new()
-        } else {
-            format!("  +{} -{}", file.added, file.removed)
-        };
+        let lines =
+            if file.deleted { "  deleted".to_owned() } else { print::changed_lines("  ", file.added, file.removed) };
         format!("{}{lines}", file.path.strip_prefix(&root).unwrap_or(&file.path))
     });
     let read =
@@ -219,6 +214,7 @@ pub(super) fn summary(row: &Row, cost: Option<f64>, width: usize) -> String {
         at,
         messages,
         cost.map(dollars).unwrap_or_default(),
+        row.parent_session_id.as_ref().map_or("", |_| "subagent").to_owned(),
         state(row).to_owned(),
         // What is cut off first.
         if is_narrow { agent.to_owned() } else { String::new() },

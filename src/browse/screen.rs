@@ -1,11 +1,11 @@
 //! What lies over the list: a conversation, a text, a choice.
 
 use baton_protocol::Agent;
-use baton_protocol::answer::{Blame, Explain, Show};
+use baton_protocol::answer::{Blame, Explain, Projects, Show};
 
 use super::choice::{Choice, Item};
 use super::conversation::Conversation;
-use super::found::{Entry, name_of, when};
+use super::found::{name_of, when};
 use super::text;
 
 /// Spans of time that are offered: name, what it is, and where it ends if not now.
@@ -76,12 +76,10 @@ pub(super) fn filters() -> Choice<Pick> {
     Choice::new("Filter by", items, None)
 }
 
-/// The projects of what is listed; any other can be typed.
-pub(super) fn projects(entries: &[Entry]) -> Choice<Pick> {
-    let mut projects: Vec<&str> = entries.iter().filter_map(|entry| entry.row.project.as_deref()).collect();
-    projects.sort_unstable();
-    projects.dedup();
-    let items = projects.iter().map(|project| item(name_of(project), project, Pick::Project((*project).to_owned())));
+/// Projects; any other can be typed.
+pub(super) fn projects(projects: &Projects) -> Choice<Pick> {
+    let projects = projects.projects.iter().map(|row| row.project.as_str());
+    let items = projects.map(|project| item(name_of(project), project, Pick::Project(project.to_owned())));
     Choice::new("Project, or type a name", items.collect(), Some(|typed| Pick::Project(typed.to_owned())))
 }
 
@@ -122,7 +120,7 @@ pub(super) fn blame(blame: &Blame) -> Choice<Pick> {
     let sessions = blame.sessions.iter().map(|session| {
         let at = session.at.as_deref().map(|at| when(at, 10)).unwrap_or_default();
         let did = match (session.modified, session.read) {
-            (true, _) => format!("changed it, +{} -{}", session.added, session.removed),
+            (true, _) => format!("changed it{}", crate::print::changed_lines(", ", session.added, session.removed)),
             (false, 0) => "decided about it".to_owned(),
             (false, _) => "read it".to_owned(),
         };

@@ -76,11 +76,7 @@ fn show(output: &Output, blame: &Blame) {
         row(output, 0, title, &format!("({place})"));
         let mut did = Vec::new();
         if session.modified {
-            let lines = match (session.added, session.removed) {
-                (0, 0) => String::new(),
-                (added, removed) => format!(", +{added} -{removed}"),
-            };
-            did.push(format!("changed it{lines}"));
+            did.push(format!("changed it{}", print::changed_lines(", ", session.added, session.removed)));
         }
         if session.read > 0 {
             did.push(format!("read it {}", print::counted(u64::from(session.read), "time")));

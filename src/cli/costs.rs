@@ -34,6 +34,7 @@ Examples:
   baton costs --days 7 --by project
   baton costs --since \"last week\" --until \"this week\"
   baton costs --project . --by model
+  baton costs --by week
   baton costs --by agent
   baton costs --by session --json";
 
@@ -49,6 +50,8 @@ enum By {
     Model,
     /// The day
     Day,
+    /// The week, named by its Monday
+    Week,
 }
 
 #[derive(Debug, clap::Args)]
@@ -80,6 +83,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         By::Agent => "agent",
         By::Model => "model",
         By::Day => "day",
+        By::Week => "week",
     };
     let params = CostsParams {
         days: args.days,
@@ -139,6 +143,7 @@ fn head(by: &str) -> &'static str {
         "project" => "PROJECT",
         "agent" => "AGENT",
         "model" => "MODEL",
+        "week" => "WEEK OF",
         _ => "DAY",
     }
 }

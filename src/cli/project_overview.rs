@@ -169,7 +169,8 @@ fn show(output: &Output, project: &Project, listed: usize) {
         for file in &project.files {
             let changed = print::counted(u64::from(file.changed_in), "session");
             let read = if file.read_in > 0 { format!(", read in {} others", file.read_in) } else { String::new() };
-            row(output, 2, &file.path, &format!("changed in {changed}{read}, +{} -{}", file.added, file.removed));
+            let lines = print::changed_lines(", ", file.added, file.removed);
+            row(output, 2, &file.path, &format!("changed in {changed}{read}{lines}"));
         }
         more(output, project.more_files, "file");
     }

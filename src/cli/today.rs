@@ -65,7 +65,7 @@ fn show(output: &Output, today: &Today) {
         sessions.iter().for_each(|session| timeline::show(output, session, true));
         and_more(output, more, "session");
     }
-    section(output, "Left open by the latest session of each project");
+    section(output, "Left open by the latest session of each project active in the last 30 days");
     if today.open.is_empty() {
         output.line("  nothing");
     }

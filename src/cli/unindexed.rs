@@ -45,7 +45,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     }
     let found: Unindexed = super::parse_result(&result)?;
     if found.sessions.is_empty() {
-        output.line("Everything is indexed.");
+        output.line("Nothing waits to be indexed.");
         found.note.iter().for_each(|note| print::note(&print::plain(note)));
         return Ok(ExitCode::SUCCESS);
     }

@@ -82,6 +82,11 @@ pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
+/// Lines added and removed behind `before`: `, +3 -4`; nothing if neither is known.
+pub fn changed_lines(before: &str, added: u32, removed: u32) -> String {
+    if (added, removed) == (0, 0) { String::new() } else { format!("{before}+{added} -{removed}") }
+}
+
 /// A number with commas between groups of three digits.
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();

@@ -197,6 +197,28 @@ fn a_long_conversation_is_read_in_windows_and_found_in() {
     assert_eq!(glass.end().0, 0);
 }
 
+#[test]
+fn an_open_conversation_grows_while_its_end_is_on_the_screen() {
+    let world = World::new();
+    let mut running = world.transcript("-work-one", &id(1)).at(now());
+    running.prompt("the patient sloth").reply("It sleeps.");
+    let mut glass = open(&world, &[], 100, 30);
+    glass.sees("1 session\n");
+    glass.press(ENTER);
+    glass.wait("the conversation", |screen| screen.contains("It sleeps.") && screen.contains("q back"));
+    running.prompt("and the giraffe").reply("It drinks.");
+    glass.wait("what was added, without a key", |screen| screen.contains("It drinks.") && screen.contains("4 steps"));
+    for turn in 0..30 {
+        running.prompt(&format!("question {turn}")).reply(&format!("reply {turn}"));
+    }
+    // The screen follows the end.
+    glass.sees("reply 29");
+    glass.press("g");
+    glass.sees("the patient sloth");
+    glass.press(&control('c'));
+    assert_eq!(glass.end().0, 0);
+}
+
 /// The lines between the first and the last of a screen.
 fn body(screen: &str) -> Vec<String> {
     let lines: Vec<String> = screen.lines().map(str::to_owned).collect();

@@ -161,7 +161,7 @@ fn the_pages_show_what_the_commands_tell() {
     assert!(session.contains("Why it ended") && session.contains("events"), "{session}");
     let at_line = page(&format!("/session/{}?line=2", id(1)));
     assert!(at_line.contains("hit\" id=\"line-2\""), "{at_line}");
-    assert!(page("/health").contains("Everything works."));
+    assert!(page("/health").contains("The daemon works."));
     let replay = page("/replay?at=1");
     assert!(replay.contains("Event 1: ") && replay.contains("Sessions as of this position"), "{replay}");
     assert!(page("/replay").contains("<output") && page("/replay?at=&session=").contains("<output"));

@@ -57,7 +57,7 @@ fn unindexed_lists_what_a_query_would_index_and_indexes_nothing() {
     assert_eq!(listed["sessions"][0]["message_count"], 3);
     world.ok(&["search", "tamarin"]);
     assert_eq!(world.json(&["unindexed"])["count"], 0);
-    assert_eq!(world.ok(&["unindexed"]).out, "Everything is indexed.\n");
+    assert_eq!(world.ok(&["unindexed"]).out, "Nothing waits to be indexed.\n");
     let unknown = world.run(&["unindexed", "--project", "/srv/nowhere"]);
     assert!(unknown.code == 1 && unknown.err.contains("no project"), "{}", unknown.err);
 }

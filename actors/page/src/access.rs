@@ -175,3 +175,30 @@ pub(crate) async fn enter(State(access): State<Arc<Access>>, Query(asked): Query
     let cookie = format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict", access.cookie);
     (StatusCode::SEE_OTHER, [(header::SET_COOKIE, cookie.as_str()), (header::LOCATION, "/")]).into_response()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(address: &str) -> &str {
+        address.split_once("token=").unwrap().1
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_token_works_once_and_for_a_minute() {
+        let access = Access::new(80);
+        let [used, late] = [access.first_address(), access.first_address()];
+        assert!(access.redeem(token(&used)) && !access.redeem(token(&used)));
+        assert!(!access.redeem("") && !access.redeem(&token(&late)[1..]));
+        tokio::time::advance(TOKEN_VALID).await;
+        assert!(!access.redeem(token(&late)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn of_too_many_tokens_the_oldest_goes() {
+        let access = Access::new(80);
+        let addresses: Vec<String> = (0..=TOKENS).map(|_| access.first_address()).collect();
+        let works = |address: &String| access.redeem(token(address));
+        assert_eq!(addresses.iter().map(works).collect::<Vec<_>>(), [&[false][..], &[true; TOKENS]].concat());
+    }
+}

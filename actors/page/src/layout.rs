@@ -200,6 +200,13 @@ pub(crate) fn directory(path: Option<&str>) -> Markup {
     html! { span.project title=(plain(path)) { (plain(name.unwrap_or(path))) } }
 }
 
+/// Lines added and removed; nothing if neither is known.
+pub(crate) fn changed_lines(added: u32, removed: u32) -> Markup {
+    html! { @if (added, removed) != (0, 0) {
+        span.good { "+" (number(added.into())) } " " span.bad { "−" (number(removed.into())) }
+    } }
+}
+
 /// An agent, by its name on the wire.
 pub(crate) fn agent(name: Option<&str>) -> Markup {
     html! { @if let Some(name) = name { span.agent { (Agent::title_of(name)) } } }

@@ -19,6 +19,8 @@ baton_protocol::named! {
         Model = "model",
         /// By day (UTC).
         Day = "day",
+        /// By week, named by its Monday (UTC).
+        Week = "week",
     }
 }
 
@@ -64,7 +66,7 @@ impl Spent {
 /// Costs by group; see [`costs`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
-    /// Totals of each group: sessions, projects and models by cost, highest first; days newest first.
+    /// Totals of each group: sessions, projects and models by cost, highest first; days and weeks newest first.
     pub lines: Vec<(String, Spent)>,
     /// Totals of all groups.
     pub total: Spent,
@@ -87,6 +89,7 @@ pub fn costs<'a>(
                 By::Agent => state.transcript.as_ref().map_or("-", |transcript| transcript.agent.as_str()).to_owned(),
                 By::Model => cost.model.clone(),
                 By::Day => day_name(cost.day),
+                By::Week => day_name(monday(cost.day)),
             };
             lines.entry(key).or_default().add(&cost, running);
             total.add(&cost, running);
@@ -94,7 +97,7 @@ pub fn costs<'a>(
     }
     let mut lines: Vec<_> = lines.into_iter().collect();
     match by {
-        By::Day => lines.reverse(),
+        By::Day | By::Week => lines.reverse(),
         _ => lines.sort_by_key(|(_, spent)| std::cmp::Reverse((spent.counted_nanos(), spent.calls))),
     }
     Costs { lines, total }
@@ -109,6 +112,12 @@ pub fn spent_on<'a>(states: impl Iterator<Item = &'a State>, day: i64) -> u64 {
 /// Returns the day of a time, in days since 1970 (UTC).
 pub fn day(at: Timestamp) -> i64 {
     at.0.div_euclid(DAY_MS)
+}
+
+/// Returns the Monday of a day's week.
+pub fn monday(day: i64) -> i64 {
+    // The first day, 0, was a Thursday.
+    day.saturating_sub(day.saturating_add(3).rem_euclid(7))
 }
 
 /// Formats a day: `2026-03-14`.

@@ -6,7 +6,8 @@ use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
 
 use super::super::app::Event;
-use super::super::conversation::{Conversation, Fetch};
+use super::super::conversation::Conversation;
+use super::super::fetch::Fetch;
 use super::super::found::{Entry, Page, Place};
 use super::super::terminal::Happened;
 use super::*;

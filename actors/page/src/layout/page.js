@@ -123,5 +123,7 @@ document.addEventListener("renewed", async () => {
 for (const slider of document.querySelectorAll("input[type=range][data-go]")) {
   const shown = slider.form.querySelector(`output[for="${slider.id}"]`);
   slider.addEventListener("input", () => { if (shown) shown.textContent = `${slider.value} of ${slider.max}`; });
-  slider.addEventListener("change", () => slider.form.requestSubmit());
+  slider.addEventListener("change", () => { sessionStorage.setItem("slider", slider.id); slider.form.requestSubmit(); });
+  // The page it leads to goes on with it, so that arrow keys can move it step by step.
+  if (sessionStorage.getItem("slider") === slider.id) { sessionStorage.removeItem("slider"); slider.focus(); }
 }

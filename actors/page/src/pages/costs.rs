@@ -21,8 +21,14 @@ use crate::site::Site;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 /// Ways to group the costs: name on the wire, name on the page.
-const GROUPS: &[(&str, &str)] =
-    &[("day", "Day"), ("model", "Model"), ("project", "Project"), ("agent", "Agent"), ("session", "Session")];
+const GROUPS: &[(&str, &str)] = &[
+    ("day", "Day"),
+    ("week", "Week"),
+    ("model", "Model"),
+    ("project", "Project"),
+    ("agent", "Agent"),
+    ("session", "Session"),
+];
 /// Most rows of a table.
 const ROWS: usize = 200;
 /// Most bars of a picture; the table has all.

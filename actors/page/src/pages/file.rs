@@ -82,7 +82,7 @@ fn body(blame: &Blame, clock: Clock) -> Markup {
             }
             div.meta {
                 (clock.at(session.at.as_deref()))
-                @if session.modified { span { span.good { "+" (session.added) } " " span.bad { "−" (session.removed) } } }
+                @if session.modified { span { "changed " (layout::changed_lines(session.added, session.removed)) } }
                 @if session.read > 0 { span { (counted(session.read.into(), "read")) } }
                 @if let Some(renamed) = &session.renamed { code { (plain(renamed)) } }
             }

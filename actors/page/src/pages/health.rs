@@ -34,7 +34,7 @@ fn body(status: &Status, hooks: &HookStats, clock: Clock) -> Markup {
     html! {
         h1 { "Health" }
         section #health data-live {
-            @if status.problems.is_empty() { p.good { "Everything works." } }
+            @if status.problems.is_empty() { p.good { "The daemon works. " code { "baton doctor" } " also checks the agents and this machine." } }
             @for problem in &status.problems {
                 p.problem { (plain(&problem.what)) }
                 p { (plain(&problem.fix)) }

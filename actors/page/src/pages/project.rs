@@ -148,7 +148,7 @@ fn files(project: &Project, clock: Clock) -> Markup {
                     td.words { a href=(address("/file", &[("path", &file.ask), ("project", &project.project)])) { code { (plain(&file.path)) } } }
                     td.n { (counted(file.changed_in.into(), "session")) }
                     td.n { (number(file.read_in.into())) }
-                    td.n { span.good { "+" (number(file.added.into())) } " " span.bad { "−" (number(file.removed.into())) } }
+                    td.n { (layout::changed_lines(file.added, file.removed)) }
                     td { (clock.at(file.last_at.as_deref())) }
                 } } }
             } }

@@ -25,12 +25,20 @@ pub(crate) struct Asked {
     /// A position; text, since a form may leave it empty.
     at: String,
     session: String,
+    /// Set by the button beside the session: leads to an event of it.
+    to: String,
 }
 
 pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
     let at = super::number("at", &asked.at)?;
     let params = ReplayParams { at, session: optional(&asked.session), limit: SESSIONS };
-    let replay: Replay = site.ask(method::REPLAY, &params).await?;
+    let mut replay: Replay = site.ask(method::REPLAY, &params).await?;
+    if !asked.to.is_empty()
+        && !is_of_session(&replay)
+        && let Some(at) = replay.previous.or(replay.next)
+    {
+        replay = site.ask(method::REPLAY, &ReplayParams { at: Some(at), ..params }).await?;
+    }
     let is_live = at.is_none();
     let of_event = replay.event.iter().filter_map(|event| event.stream.strip_prefix("session:"));
     let listed = replay.sessions.iter().map(|session| session.session_id.as_str());
@@ -49,6 +57,12 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
         }
     };
     Ok(layout::page("/replay", &format!("Replay at {}", replay.position), &body))
+}
+
+/// True if the event is one of the session that was asked for.
+fn is_of_session(replay: &Replay) -> bool {
+    let stream = replay.session_id.as_ref().map(|id| format!("session:{id}"));
+    stream.is_some() && stream.as_ref() == replay.event.as_ref().map(|event| &event.stream)
 }
 
 fn place(at: u64, session: &str) -> String {
@@ -75,7 +89,7 @@ fn steps(replay: &Replay, session: &str) -> Markup {
             output for="at" { (number(position)) " of " (number(last)) }
             label for="session" { "Session" }
             input #session name="session" value=(session) placeholder="id, or its beginning" autocomplete="off";
-            button { "Show" }
+            button name="to" value="session" { "Show" }
         }
         nav.filters aria-label="Positions" {
             (link("First", Some(1)))
@@ -126,7 +140,7 @@ fn told(replay: &Replay, event: &HistoryEvent, titles: &Titles, clock: Clock) ->
             p { @if is_past(owed) { "Was due then: " } @else { "Next: " }
                 (plain(&owed.what)) " " (clock.at(owed.at.as_deref())) ", " (told_at(&owed.why)) }
         }
-        @if let Some(id) = replay.session_id.as_ref().filter(|id| event.stream != format!("session:{id}")) {
+        @if let Some(id) = replay.session_id.as_ref().filter(|_| !is_of_session(replay)) {
             p.faint { "The links above lead through the events of " code { (plain(id)) } "." }
         }
     }

@@ -145,11 +145,7 @@ fn episode(show: &Show, clock: Clock) -> Markup {
             h2 { "Files" }
             ul.plain { @for file in &episode.files_modified { li {
                 a href=(file_of(show, &file.path)) { code { (plain(&file.path)) } }
-                @if file.deleted {
-                    " deleted"
-                } @else if (file.added, file.removed) != (0, 0) {
-                    " " span.good { "+" (file.added) } " " span.bad { "−" (file.removed) }
-                }
+                " " @if file.deleted { "deleted" } @else { (layout::changed_lines(file.added, file.removed)) }
                 " " a.faint href=(place(id, file.line)) { "line " (file.line) }
             } } }
         }

@@ -64,6 +64,8 @@ async fn latest(site: &Site, asked: &Asked) -> Result<Markup, Failed> {
     };
     let timeline: Timeline = site.ask(method::TIMELINE, &params).await?;
     let clock = site.clock();
+    let filters = [&asked.project, &asked.agent, &asked.since, &asked.until, &asked.cursor];
+    let is_filtered = filters.iter().any(|filter| !filter.trim().is_empty());
     let next = timeline.next_cursor.as_deref().map(|cursor| {
         let all = [
             ("project", asked.project.as_str()),
@@ -76,7 +78,10 @@ async fn latest(site: &Site, asked: &Asked) -> Result<Markup, Failed> {
     });
     Ok(html! {
         section #list data-live[asked.cursor.is_empty()] {
-            @if timeline.days.is_empty() { p.faint { "No session is known here yet." } }
+            @if timeline.days.is_empty() {
+                @if is_filtered { p { "No session fits these filters. " a href="/sessions" { "All sessions" } } }
+                @else { p.faint { "No session is known here yet." } }
+            }
             @for day in &timeline.days {
                 h2 { (day.day) }
                 ul.rows { @for session in &day.sessions { (row(session, clock)) } }
@@ -148,7 +153,11 @@ fn session(hits: &[Hit], words: &[String], clock: Clock) -> Markup {
     let Some(first) = hits.first() else { return html! {} };
     html! { li {
         a.title href=(format!("/session/{}", first.session_id)) { (plain(if first.title.is_empty() { "(no title)" } else { &first.title })) }
-        div.meta { (clock.at(first.timestamp.as_deref())) (layout::directory(first.project.as_deref())) }
+        div.meta {
+            (clock.at(first.timestamp.as_deref()))
+            (layout::directory(first.project.as_deref()))
+            @if let Some(parent) = &first.parent_session_id { span { "subagent of " a href=(format!("/session/{parent}")) { "another session" } } }
+        }
         ul.plain { @for hit in hits { li {
             @match hit.line {
                 Some(line) => a href=(address(&format!("/session/{}", hit.session_id), &[("line", &line.to_string())])) {

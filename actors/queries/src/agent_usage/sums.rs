@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_conversation::usage::{HALF_HOUR_MS, ModelUsage};
-use baton_enrichment::ledger::By;
+use baton_enrichment::ledger::{By, day_name, monday};
 use baton_events::session::DAY_MS;
 use baton_protocol::{Zone, answer};
 use baton_redaction::redact;
@@ -17,17 +17,12 @@ use crate::usage;
 /// Most rows of an answer; the total includes all.
 const ROWS: usize = 1_000;
 
-const NOTE: &str = "These are estimates at list prices of November 2026 (`llm.prices` changes them), not what a plan or \
-                    a discount made you pay.";
+const NOTE: &str = "These are estimates at list prices of November 2026 (`llm.prices` changes them: `baton help \
+                    configuration`), not what a plan or a discount made you pay.";
 
 /// The day of a time on a person's calendar.
 pub(crate) fn local_day(at: Timestamp, zone: Zone) -> i64 {
     zone.wall(at.0).div_euclid(DAY_MS)
-}
-
-/// Formats a day: `2026-03-14`.
-fn day_name(day: i64) -> String {
-    Timestamp(day.saturating_mul(DAY_MS)).to_string().chars().take(10).collect()
 }
 
 pub(super) fn add_up(usages: &Usages, by: By, zone: Zone, days: &RangeInclusive<i64>) -> answer::AgentCosts {
@@ -55,6 +50,7 @@ pub(super) fn add_up(usages: &Usages, by: By, zone: Zone, days: &RangeInclusive<
                 By::Agent => counted.agent.to_owned(),
                 By::Model => model.to_owned(),
                 By::Day => day_name(day),
+                By::Week => day_name(monday(day)),
             };
             for sum in [sums.entry(key).or_default(), &mut all] {
                 let named = || ModelUsage { model: model.to_owned(), ..ModelUsage::default() };
@@ -65,7 +61,7 @@ pub(super) fn add_up(usages: &Usages, by: By, zone: Zone, days: &RangeInclusive<
     let row = |key: &str, models: &BTreeMap<&str, ModelUsage>| row(usages, key, models);
     let mut rows: Vec<answer::AgentCost> = sums.iter().map(|(key, models)| row(key, models)).collect();
     match by {
-        By::Day => rows.reverse(),
+        By::Day | By::Week => rows.reverse(),
         _ => rows.sort_by_key(|row| Reverse((millionths(&row.tokens), row.tokens.messages))),
     }
     rows.truncate(ROWS);
@@ -177,6 +173,7 @@ mod tests {
     fn usage_is_added_up_by_each_key_and_what_has_no_price_is_named() {
         for (by, expected) in [
             (By::Day, "1970-01-11 200, 1970-01-02 150+, 1970-01-01 25"),
+            (By::Week, "1970-01-05 200, 1969-12-29 175+"),
             (By::Model, "claude-opus-4-6 375, own ?+"),
             (By::Project, "/two 300, /one 75+"),
             (By::Agent, "codex 375+"),

@@ -248,9 +248,16 @@ pub fn gives_reason(text: &str) -> bool {
     Signs::read(text).has_any(&[Sign::Reason, Sign::Contrast])
 }
 
-/// Returns the lines of a text that are not blank, rules or fences.
+/// Returns the lines of a text that are neither blank nor rules. Code keeps its indentation.
 fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().map(str::trim).filter(|line| line.chars().any(char::is_alphanumeric))
+    let mut is_code = false;
+    text.lines().filter_map(move |line| {
+        let bare = line.trim();
+        let is_fence = bare.starts_with("```") || bare.starts_with("~~~");
+        is_code ^= is_fence;
+        let kept = if is_code && !is_fence { line.trim_end() } else { bare };
+        (!bare.chars().all(|c| c.is_whitespace() || "-*_=|:".contains(c))).then_some(kept)
+    })
 }
 
 impl Exchange {
@@ -272,6 +279,8 @@ mod tests {
         assert!(kept.starts_with("The cause was a race.\n") && kept.ends_with("…\nShall I commit it?"), "{kept}");
         assert!(kept.chars().count() <= CONCLUSION_CHARS, "{}", kept.len());
         assert_eq!(condensed(" One.\n\n---\n- two\n"), "One.\n- two");
+        let code = "So:\n```json\n{\n  \"mast\": {\n    \"jib\": 2\n  }\n}\n```";
+        assert_eq!(condensed(&format!(" {code}\n\n")), code);
         assert_eq!(condensed(""), "");
     }
 

@@ -320,7 +320,7 @@ pub struct BlameSession {
     pub at: Option<String>,
     /// True if it changed the file.
     pub modified: bool,
-    /// Lines added.
+    /// Lines added; with `removed` 0, perhaps unknown.
     #[serde(skip_serializing_if = "is_zero")]
     pub added: u32,
     /// Lines removed.

@@ -147,7 +147,7 @@ pub struct ProjectFile {
     /// Sessions that only read it.
     #[serde(skip_serializing_if = "is_zero")]
     pub read_in: u32,
-    /// Lines added.
+    /// Lines added; with `removed` 0, perhaps unknown.
     #[serde(skip_serializing_if = "is_zero")]
     pub added: u32,
     /// Lines removed.

@@ -35,7 +35,9 @@ impl Recall {
         answer.left_out = left_out as u64;
         if left_out > 0 {
             // The digits of the numbers above were reserved, but not this note.
-            answer.notes.push(format!("{left_out} more entries did not fit; a larger budget has them"));
+            answer.notes.push(format!(
+                "{left_out} more entries did not fit; a larger budget (`--budget`, `budget_tokens`) has them"
+            ));
             if tokens_of(&answer) + AROUND_TOKENS > self.budget {
                 answer.notes.pop();
             }
