@@ -10,6 +10,8 @@ mod document;
 mod invariant;
 #[path = "tidy/manifest.rs"]
 mod manifest;
+#[path = "tidy/packaging.rs"]
+mod packaging;
 #[path = "tidy/source.rs"]
 mod source;
 #[path = "tidy/tree.rs"]
@@ -22,9 +24,12 @@ use tree::{check, ignored, root, tree};
 
 /// Everything allowed at the top, besides what `.gitignore` names.
 const TOP: &[&str] = &[
+    ".agents",
     ".cargo",
     ".ci",
+    ".claude-plugin",
     ".git",
+    ".github",
     ".gitignore",
     "ARCHITECTURE.md",
     "Cargo.lock",

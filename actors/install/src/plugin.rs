@@ -15,6 +15,11 @@ pub(crate) const MARKETPLACE: &str = "baton-local";
 /// The file by which we recognise our own folder.
 const MARKET_FILE: &str = ".claude-plugin/marketplace.json";
 
+const DESCRIPTION: &str =
+    "Session memory: every session becomes one episode, and the next one is told what concerns it";
+/// Describes its hooks.
+const TOLD: &str = "What Baton is told of a session";
+
 /// Plugins of Baton that the settings enable.
 pub fn enabled(settings: &Value) -> Vec<String> {
     let plugins = settings.get("enabledPlugins").and_then(Value::as_object);
@@ -75,7 +80,6 @@ fn is_ours(folder: &Path) -> bool {
 }
 
 fn files(command: &HookCommand, server: &Server) -> [(&'static str, Value); 4] {
-    let description = "Session memory: every session becomes one episode, and the next one is told what concerns it";
     let hooks = serde_json::to_value(AllHooks { form: &CLAUDE, command }).unwrap_or_default();
     [
         (
@@ -83,7 +87,7 @@ fn files(command: &HookCommand, server: &Server) -> [(&'static str, Value); 4] {
             json!({
                 "name": MARKETPLACE,
                 "owner": {"name": "Baton"},
-                "plugins": [{"name": NAME, "source": "./baton", "description": description}],
+                "plugins": [{"name": NAME, "source": "./baton", "description": DESCRIPTION}],
             }),
         ),
         (
@@ -91,18 +95,78 @@ fn files(command: &HookCommand, server: &Server) -> [(&'static str, Value); 4] {
             json!({
                 "name": NAME,
                 "version": env!("CARGO_PKG_VERSION"),
-                "description": description,
+                "description": DESCRIPTION,
                 "author": {"name": "Baton"},
             }),
         ),
-        ("baton/hooks/hooks.json", json!({"description": "What Baton is told of a session", "hooks": hooks})),
+        ("baton/hooks/hooks.json", json!({"description": TOLD, "hooks": hooks})),
         ("baton/.mcp.json", json!({"mcpServers": {NAME: server}})),
     ]
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::agents::Host;
+    use super::super::hooks::{CURSOR, GEMINI, HookForm};
     use super::*;
+
+    const LICENSE: &str = "MIT OR Apache-2.0";
+
+    /// The plugins below `src/plugins/`, and what announces them: for everybody who has the programs on the path.
+    fn shipped() -> Vec<(&'static str, Value)> {
+        let command = HookCommand::new(Some(Path::new("baton-hook")), Path::new("baton"), None);
+        let hooks = |form: &'static HookForm| json!(AllHooks { form, command: &command });
+        let servers = |host| json!({"mcpServers": {NAME: Server::on_path(host)}});
+        let (version, author) = (env!("CARGO_PKG_VERSION"), json!({"name": "Baton"}));
+        let manifest = json!({
+            "name": NAME, "version": version, "description": DESCRIPTION, "author": author, "license": LICENSE,
+            "keywords": ["memory", "sessions", "search", "handoff"],
+        });
+        let with = |mut value: Value, more: Value| {
+            value.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            value
+        };
+        let market = |source: Value| {
+            let plugin = json!({"name": NAME, "source": source, "description": DESCRIPTION});
+            json!({"name": NAME, "description": "Session memory for coding agents", "owner": author, "plugins": [plugin]})
+        };
+        vec![
+            (".claude-plugin/marketplace.json", market(json!("./src/plugins/claude"))),
+            (".agents/plugins/marketplace.json", market(json!({"source": "local", "path": "./src/plugins/codex"}))),
+            ("src/plugins/claude/.claude-plugin/plugin.json", manifest.clone()),
+            ("src/plugins/claude/hooks/hooks.json", json!({"description": TOLD, "hooks": hooks(&CLAUDE)})),
+            ("src/plugins/claude/.mcp.json", servers(Host::Claude)),
+            (
+                "src/plugins/codex/.codex-plugin/plugin.json",
+                with(manifest.clone(), json!({"mcpServers": "./.mcp.json", "hooks": "./hooks/hooks.json"})),
+            ),
+            ("src/plugins/codex/hooks/hooks.json", json!({"hooks": hooks(&CLAUDE)})),
+            ("src/plugins/codex/.mcp.json", json!({"mcpServers": {NAME: {"command": NAME, "args": ["mcp"]}}})),
+            (
+                "src/plugins/gemini/gemini-extension.json",
+                with(json!({"name": NAME, "version": version, "description": DESCRIPTION}), servers(Host::Gemini)),
+            ),
+            ("src/plugins/gemini/hooks/hooks.json", json!({"hooks": hooks(&GEMINI)})),
+            ("src/plugins/cursor/.cursor-plugin/plugin.json", manifest),
+            ("src/plugins/cursor/hooks/hooks.json", json!({"version": 1, "hooks": hooks(&CURSOR)})),
+            ("src/plugins/cursor/mcp.json", servers(Host::Cursor)),
+        ]
+    }
+
+    /// `BATON_UPDATE_FIXTURES=1` writes them.
+    #[test]
+    fn the_plugins_of_the_tree_are_what_install_would_write() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for (name, value) in shipped() {
+            let path = root.join(name);
+            let text = serde_json::to_string_pretty(&value).unwrap() + "\n";
+            if std::env::var_os("BATON_UPDATE_FIXTURES").is_some() {
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(&path, &text).unwrap();
+            }
+            assert_eq!(std::fs::read_to_string(&path).unwrap_or_default(), text, "{name}");
+        }
+    }
 
     #[test]
     fn only_a_plugin_of_baton_that_is_on_counts() {

@@ -91,6 +91,12 @@ impl Server {
         Self { host, form: host.setup().entry, command, env: env.collect() }
     }
 
+    /// The server as a plugin names it that is not made for one machine.
+    #[cfg(test)]
+    pub(crate) fn on_path(host: Host) -> Self {
+        Self { host, form: host.setup().entry, command: NAME.to_owned(), env: BTreeMap::new() }
+    }
+
     /// The agent in which it is registered.
     pub fn host(&self) -> Host {
         self.host
