@@ -1,6 +1,7 @@
 //! The command line, with one file per command.
 
 mod ask;
+mod backup;
 mod bench;
 mod blame;
 mod browse;
@@ -23,6 +24,7 @@ mod hook;
 mod hook_stats;
 mod how;
 mod install;
+mod keep;
 mod log;
 mod logs;
 mod mcp;
@@ -47,6 +49,7 @@ mod today;
 mod ui;
 mod unindexed;
 mod uninstall;
+mod update;
 mod vault;
 mod word_args;
 
@@ -155,6 +158,8 @@ enum Command {
     Vault(vault::Args),
     /// Forget sessions: delete what is stored about them and never read them again
     Forget(forget::Args),
+    /// Shorten old conversations to what their episodes need
+    Keep(keep::Args),
     /// Rebuild what is stored, with the current filter and redaction rules
     Reindex(reindex::Args),
     /// Have a model enrich stored sessions now
@@ -167,6 +172,8 @@ enum Command {
     Replay(replay::Args),
     /// Show the state of the daemon, the log and the memory
     Status(status::Args),
+    /// Write everything that was recorded to one file
+    Backup(backup::Args),
     /// Inspect, export, import and repair the event log
     Log(log::Args),
     /// Show how fast hooks are answered, and which failed
@@ -191,6 +198,8 @@ enum Command {
     Config(config::Args),
     /// Start the daemon (other commands do this automatically)
     Daemon(daemon::Args),
+    /// Tell whether there is a newer version
+    Update(update::Args),
     /// Stop the daemon and wait until its process has exited
     Stop(stop::Args),
     /// Run the MCP server for agents on standard input and output
@@ -244,6 +253,9 @@ pub enum Error {
     /// The home's lock could not be taken.
     #[error(transparent)]
     Lock(baton_base::lock::LockError),
+    /// A backup would not be whole.
+    #[error("{0}")]
+    Backup(String),
     /// The log could not be repaired.
     #[error("{0}")]
     Repair(String),
@@ -287,7 +299,12 @@ pub enum Error {
     Usage(String),
 }
 
-/// The whole command line, for help and completions.
+/// The whole command line with the words that help takes, for completions and man pages.
+pub fn command_line() -> clap::Command {
+    help::completed(command())
+}
+
+/// The whole command line, for help.
 fn command() -> clap::Command {
     overview::complete(Cli::command())
 }
@@ -353,6 +370,9 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
     let done = match cli.command {
         Command::Browse(args) => browse::run(&environment, &args),
         Command::Search(args) => search::run(&environment, &args),
+        Command::Keep(args) => keep::run(&environment, &args),
+        Command::Update(args) => update::run(&environment, &args),
+        Command::Backup(args) => backup::run(&environment, &args),
         Command::Ui(args) => ui::run(&environment, &args, throwaway.is_some()),
         Command::Blame(args) => blame::run(&environment, &args),
         Command::Fix(args) => fix::run(&environment, &args),

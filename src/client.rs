@@ -5,6 +5,7 @@ mod error;
 mod launch;
 mod process;
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::Stdio;
@@ -30,6 +31,8 @@ use self::process::{LOOK, STOP, lock_is_of_another, wait, wait_for_process};
 use crate::environment::{self, Environment, Hooks};
 use crate::print::Waiting;
 
+/// Version of this program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Deadline for the greeting.
 pub(crate) const GREET: Duration = Duration::from_secs(10);
 /// Longest silence accepted from a working daemon; it reports progress more often than this.
@@ -67,8 +70,8 @@ impl Client {
         Ok(Some(client))
     }
 
-    /// Connects to the home's daemon on behalf of a person: starts one if none runs, and replaces one with an older
-    /// protocol.
+    /// Connects to the home's daemon on behalf of a person: starts one if none runs, and replaces one of an
+    /// older version.
     ///
     /// # Errors
     ///
@@ -97,7 +100,7 @@ impl Client {
         Self::running(environment)?.map_or_else(|| Self::start_daemon(environment), Ok)
     }
 
-    /// Connects to a running daemon, and stops one with an older protocol.
+    /// Connects to a running daemon, and stops one of an older version.
     fn running(environment: &Environment) -> Result<Option<Self>, Error> {
         Self::connect(environment)?.map_or(Ok(None), |client| client.of_this_version(environment))
     }
@@ -147,9 +150,11 @@ impl Client {
 
     fn of_this_version(self, environment: &Environment) -> Result<Option<Self>, Error> {
         match self.welcome.protocol.cmp(&protocol::VERSION) {
-            std::cmp::Ordering::Equal => Ok(Some(self)),
-            std::cmp::Ordering::Greater => Err(Error::NewerDaemon { version: self.welcome.version }),
-            std::cmp::Ordering::Less => self.stop(environment).map(|()| None),
+            // One that goes on after an update would answer by the old rules until it is stopped.
+            Ordering::Equal if is_older(&self.welcome.version, VERSION) => self.stop(environment).map(|()| None),
+            Ordering::Equal => Ok(Some(self)),
+            Ordering::Greater => Err(Error::NewerDaemon { version: self.welcome.version }),
+            Ordering::Less => self.stop(environment).map(|()| None),
         }
     }
 
@@ -273,5 +278,32 @@ fn collect_ids(value: &Value, ids: &mut BTreeSet<String>) {
             }
         }
         _ => {}
+    }
+}
+
+/// True if a daemon's version is older than `this`. One that is not understood is left alone.
+fn is_older(daemon: &str, this: &str) -> bool {
+    let versions = [daemon, this].map(semver::Version::parse);
+    matches!(versions, [Ok(daemon), Ok(this)] if daemon.cmp_precedence(&this) == Ordering::Less)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_older_daemon_is_replaced() {
+        for (daemon, this, expected) in [
+            ("0.1.0", "0.1.0", false),
+            ("0.1.0", "0.1.1", true),
+            ("0.9.0", "0.10.0", true),
+            ("0.2.0", "0.1.9", false),
+            ("1.0.0-rc.1", "1.0.0", true),
+            ("1.0.0+build.2", "1.0.0", false),
+            ("", "0.1.0", false),
+            ("next", "0.1.0", false),
+        ] {
+            assert_eq!(is_older(daemon, this), expected, "{daemon} {this}");
+        }
     }
 }

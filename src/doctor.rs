@@ -4,6 +4,7 @@
 mod agent;
 mod connection;
 mod daemon;
+mod disk;
 mod formats;
 mod home;
 mod programs;
@@ -95,6 +96,7 @@ impl Finding {
 pub fn examine(environment: &Environment, directory: &std::path::Path) -> Report {
     let mut findings = programs::check();
     findings.extend(home::check(environment));
+    findings.extend(disk::check(&environment.home));
     let (seen, from) = (environment.clone(), directory.to_owned());
     let checked = within(AGENTS, move || {
         let hosts = Host::found(&seen);

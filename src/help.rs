@@ -15,6 +15,7 @@ const WIDTH: usize = 78;
 const SYNONYMS: &[(&str, &str)] = &[
     ("backup", "files"),
     ("bugs", "recovery"),
+    ("checksums", "security"),
     ("claude", "agents"),
     ("clients", "mcp"),
     ("codex", "agents"),
@@ -43,6 +44,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("tracking", "sessions"),
     ("trouble", "recovery"),
     ("troubleshooting", "recovery"),
+    ("vulnerability", "security"),
     ("web", "ui"),
 ];
 
@@ -69,6 +71,7 @@ topics! {
     "vectors",
     "vault",
     "privacy",
+    "security",
     "forget",
     "files",
     "log",

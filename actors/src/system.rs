@@ -42,6 +42,7 @@ use baton_tracking::supervisor;
 use baton_tracking::supervisor::Progress;
 use baton_tracking::transcript_roots::Roots;
 use baton_upkeep::compaction::Upkeep;
+use baton_upkeep::newer_version::DailyCheck;
 use baton_upkeep::redacting::Redacting;
 use baton_upkeep::tombstones;
 
@@ -274,6 +275,7 @@ impl System {
             note_writer,
             vitals: vitals.clone(),
             redacting: Arc::new(Redacting::open(&home.join("log"), &table.now())),
+            newer_version: Arc::new(DailyCheck::new(settings.clone())),
             folded: Arc::default(),
             fork_usage: Arc::default(),
             page_requests: PageRequests::default(),
@@ -365,6 +367,8 @@ impl System {
         tasks.spawn("redaction", move || redacting.clone().run(stored.clone(), stop.subscribe()));
         let (rereading, stop) = (parts.rereading(), parts.stop.clone());
         tasks.spawn("rereading", move || rereading.clone().run(stop.subscribe()));
+        let (checking, stop) = (parts.newer_version.clone(), parts.stop.clone());
+        tasks.spawn("newer_version", move || checking.clone().run(stop.subscribe()));
         let serving = parts.clone();
         tasks.spawn("page", move || baton_page::serve(serving.clone()));
         let exporter = Exporter::start(parts.states_file.clone(), &tasks);

@@ -42,7 +42,7 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 pub use command::{
-    Asleep, CallEnd, CallModel, Close, Command, Complete, Discover, Observe, Redact, RedactedConversation, Stored,
+    Asleep, CallEnd, CallModel, Close, Command, Complete, Discover, Observe, Redact, ReplacedConversation, Stored,
     TakeAnswer,
 };
 pub use correction::{CorrectedEntry, Correction, Corrections, EntryKind, MAX_CORRECTIONS, Verdict};

@@ -25,7 +25,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> ExitCode {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut super::help::completed(super::command()), "baton", &mut script);
+    clap_complete::generate(args.shell, &mut super::command_line(), "baton", &mut script);
     Output::new().line(String::from_utf8_lossy(&script).trim_end());
     ExitCode::SUCCESS
 }

@@ -249,7 +249,7 @@ fn before(text: &str) -> Result<i64, String> {
     Timestamp::parse(text).map(|moment| moment.0).or_else(midnight).ok_or_else(wrong)
 }
 
-fn now() -> i64 {
+pub(super) fn now() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

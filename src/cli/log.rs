@@ -3,7 +3,7 @@
 
 mod compact;
 mod destination;
-mod export;
+pub(super) mod export;
 mod import;
 mod remote;
 mod repair;

@@ -36,7 +36,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Configure", &["install", "uninstall", "service", "config", "session-tracking", "completions"]),
     (
         "Maintain",
-        &["sync", "enrich", "vault", "correct", "forget", "reindex", "log", "replay", "daemon", "stop", "bench"],
+        &[
+            "sync", "enrich", "vault", "correct", "forget", "keep", "reindex", "backup", "log", "replay", "daemon",
+            "stop", "update", "bench",
+        ],
     ),
 ];
 

@@ -12,7 +12,7 @@ use baton_episode::digest::Show;
 use baton_events::prices::Prices;
 use baton_events::session::{Phase, Place, Policy, State, UnindexedReason};
 
-use crate::endpoint::Endpoint;
+use crate::endpoint::{BaseUrl, Endpoint};
 use crate::import_boundary::ImportBoundary;
 use baton_base::latest::Latest;
 
@@ -52,10 +52,23 @@ pub struct Settings {
     pub llm_off: Option<Llm>,
     /// Settings of the notes for people.
     pub vault: Vault,
+    /// Where newer versions are asked for, and whether without being told to.
+    pub update: Update,
     /// The sessions that came from another home.
     pub imported: ImportBoundary,
     /// The home, without links: Baton itself works in it, and that is no session.
     pub home: Option<PathBuf>,
+}
+
+/// Where newer versions are asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Update {
+    /// True to ask once a day.
+    pub check: bool,
+    /// The address; `None`: that of the build.
+    pub url: Option<BaseUrl>,
+    /// The minisign key by which answers are signed; `None`: that of the build.
+    pub key: Option<String>,
 }
 
 /// A model that makes vectors of texts.
@@ -165,6 +178,7 @@ impl Default for Settings {
             llm: None,
             llm_off: None,
             vault: Vault::default(),
+            update: Update::default(),
             imported: ImportBoundary::default(),
             home: None,
         }

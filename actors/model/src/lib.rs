@@ -15,6 +15,7 @@ mod client;
 mod embedding;
 mod failure;
 mod key;
+mod public_file;
 mod transport;
 
 pub use breaker::Down;
@@ -23,6 +24,7 @@ pub use client::{Client, Turn};
 pub use embedding::Embedded;
 pub use failure::{Failure, Kind};
 pub use key::key_problem;
+pub use public_file::fetch;
 
 #[cfg(test)]
 mod tests;

@@ -53,6 +53,12 @@ pub(super) struct Transport {
 /// An HTTP client for one endpoint. For an encrypted address it reads the system's certificates, which takes some
 /// milliseconds; opens no connection yet.
 pub(super) fn http(base_url: &BaseUrl) -> Result<Client, Failure> {
+    // Neither key nor texts go to an address that was not configured.
+    client(base_url, Policy::none())
+}
+
+/// The same with another policy for redirects.
+pub(super) fn client(base_url: &BaseUrl, redirects: Policy) -> Result<Client, Failure> {
     // Another caller may have installed one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = Client::builder()
@@ -60,8 +66,7 @@ pub(super) fn http(base_url: &BaseUrl) -> Result<Client, Failure> {
         .connect_timeout(CONNECT)
         .pool_idle_timeout(IDLE)
         .pool_max_idle_per_host(2)
-        // Neither key nor texts go to an address that was not configured.
-        .redirect(Policy::none());
+        .redirect(redirects);
     if base_url.is_local() {
         builder = builder.no_proxy();
     }
@@ -242,7 +247,7 @@ pub(super) fn failure(error: OpenAIError) -> Failure {
 }
 
 /// Classifies an error of the HTTP client.
-fn broken(error: &reqwest::Error) -> Failure {
+pub(super) fn broken(error: &reqwest::Error) -> Failure {
     let what = match () {
         () if error.is_connect() && error.is_timeout() => format!("no connection within {} s", CONNECT.as_secs()),
         () if error.is_connect() => return Failure::unconnected(&cause(error)),

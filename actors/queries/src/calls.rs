@@ -22,6 +22,7 @@ mod graph_search;
 mod handoff;
 mod hook;
 mod how;
+mod keep;
 mod log;
 mod memory;
 mod messages;
@@ -49,6 +50,7 @@ mod track;
 mod tracking;
 mod transcript_scan;
 mod unindexed;
+mod update;
 mod vault;
 mod vectors;
 mod verify;
@@ -242,6 +244,8 @@ async fn dispatch(
         }
         method::LOG_READ => result(&log::read(params(raw)?, parts.resolver(), &parts.journal, client).await?),
         method::LOG_VERIFY => result(&verify::verify(params(raw)?, parts.open_home(), &parts.verifying, client).await?),
+        method::KEEP => result(&keep::keep(params(raw)?, parts.keeping(), client).await?),
+        method::UPDATE => result(&update::update(params(raw)?, &parts.catalog.settings).await?),
         method::LOG_COMPACT => result(&compact::compact(parts.compaction(), client).await?),
         method::HOOK => result(&hook::hook(params(raw)?, &parts.hooks, &parts.handoffs).await?),
         method::HOOK_TOOK => result(&hook::took(&params(raw)?, &parts.hooks)),

@@ -214,6 +214,7 @@ async fn every_task_that_panics_is_started_anew() {
         "embedder",
         "enricher",
         "handoffs",
+        "newer_version",
         "outage",
         "page",
         "rereading",

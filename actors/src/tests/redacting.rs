@@ -12,7 +12,7 @@ use baton_events::session::{CloseReason, Stored, episode_uuid};
 use super::purge::indexed;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::SessionId;
-use baton_events::session::{Redact, RedactedConversation};
+use baton_events::session::{Redact, ReplacedConversation};
 use baton_store::chunks;
 use baton_tracking::indexer::redacting::{Error, NOTES};
 use baton_tracking::session::{CloseCall, Switch, Switched};
@@ -72,7 +72,7 @@ async fn a_job_that_has_waited_continues_what_was_redacted_meanwhile() {
     let (hash, count) = (ContentHash::digest(&items), items.len() as u64);
     let manifest = chunks.append(&id, None, &lines, manifest.header).unwrap();
     let stored = Stored { episode: episode_uuid(&id, &hash), manifest, items: count };
-    let conversation = Some(RedactedConversation { of: episode.manifest, hash, stored });
+    let conversation = Some(ReplacedConversation { of: episode.manifest, hash, stored });
     let redact = Switch::Redact(Box::new(Redact { conversation, notes: Vec::new() }));
     let redacted = parts.supervisor.switch(&id, redact, DEADLINE).await;
     assert_eq!(redacted, Ok(Switched::Done { already: false }));

@@ -16,6 +16,7 @@ mod purge;
 pub mod rebuild;
 pub mod redacting;
 mod restore;
+pub mod shortening;
 mod sweep;
 mod sync_batch;
 mod tally;

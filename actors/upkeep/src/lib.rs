@@ -6,6 +6,8 @@
 pub mod archive;
 pub mod compaction;
 pub mod disk_usage;
+pub mod keeping;
+pub mod newer_version;
 pub mod redacting;
 pub mod repair;
 pub mod rereading;

@@ -221,7 +221,9 @@ fn files_named_by(record: &StoredRecord) -> Option<(SessionId, NamedFiles)> {
     }
     let session = record.stream.session_id()?;
     let names = match session_stream::decode(record).ok()?.event {
-        Event::Indexed { episode, .. } => NamedFiles { manifest: Some(episode.manifest), notes: Vec::new() },
+        Event::Indexed { episode, .. } | Event::Shortened { episode } => {
+            NamedFiles { manifest: Some(episode.manifest), notes: Vec::new() }
+        }
         Event::CloseRequested { note, .. } => NamedFiles { manifest: None, notes: note.into_iter().collect() },
         Event::ModelAnswered { answer } => NamedFiles { manifest: None, notes: answer.answer.into_iter().collect() },
         Event::Redacted { episode, notes } => NamedFiles {

@@ -10,6 +10,7 @@ pub mod digest;
 pub mod handoff;
 mod lexicon;
 mod memo;
+pub mod shortened;
 
 /// The words of all rules that structure decides, see [`baton_words`]; those of sentences are in the lexicon.
 const WORDS: &str = include_str!("words.txt");

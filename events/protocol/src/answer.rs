@@ -65,7 +65,8 @@ pub use status::{Format, Log, Memory, Progress, Root, Status, UnknownRecords};
 pub use today::{ProjectOpen, Spent, Today};
 pub use tracking::{Sync, Track, TrackedSession, Tracking, Unindexed, UnindexedRow};
 pub use upkeep::{
-    Checked, Compact, CompactedConversations, CompactedIndex, Finding, Lost, Part, Redacting, Repair, Storage, Verify,
+    Checked, Compact, CompactedConversations, CompactedIndex, Finding, Keep, KeepRow, Lost, Part, Redacting, Repair,
+    Storage, Update, Verify,
 };
 pub use usage::{ModelUsage, SubagentUsage, Tokens, Usage, UsagePart};
 pub use vault::{

@@ -11,6 +11,7 @@ mod enrichment;
 mod forget;
 mod graph;
 mod hook;
+mod keep;
 mod log;
 mod memory;
 pub mod method;
@@ -42,6 +43,7 @@ pub use hook::{
     HOOK_END_MS, HOOK_MS, HandoffParams, HookParams, HookTook, MAX_SESSION_ID_BYTES, OWN_CHILD, PresenceParams, SPOOL,
     SPOOL_DROPPED, SPOOL_FILE_BYTES, SPOOL_FILES_MAX, SignalKind, Spooled, is_session_id,
 };
+pub use keep::{KeepParams, UpdateParams};
 pub use log::{LogReadParams, VerifyParams};
 pub use memory::{AddMemoryParams, AddTripletParams, ClearGraphParams, EpisodeEntitiesParams, UuidParams};
 pub use named::{is_zero, parse_text};

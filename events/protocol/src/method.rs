@@ -96,6 +96,10 @@ methods! {
     LOG_VERIFY = "log/verify";
     /// Frees disk space that nothing needs.
     LOG_COMPACT = "log/compact";
+    /// Shortens old conversations to what their episodes need, or counts them.
+    KEEP = "keep";
+    /// Asks for the newest version of the program.
+    UPDATE = "update";
     /// Reports an agent's event from its hook.
     HOOK = "hook";
     /// Notification with the duration of a hook call; a hook's last message.

@@ -79,7 +79,7 @@ impl SessionTable {
         let stays = match (&came.0, &state.episode) {
             _ if matches!(event, Event::EpisodeRestored { .. }) => false,
             // Deleted or cleared sessions stay so.
-            _ if matches!(event, Event::Redacted { .. }) => true,
+            _ if matches!(event, Event::Redacted { .. } | Event::Shortened { .. }) => true,
             (Some(before), Some(after)) => {
                 // After a clear of all groups, a session stays cleared in whatever group it is put.
                 let is_there = || came.1.as_deref() == state.group_id() || self.home.state.clears_all(since);

@@ -98,6 +98,9 @@ pub enum Command {
     /// Stored data was redacted again: record the files that replace the old ones. Refused if the conversation is no
     /// longer current.
     Redact(Box<Redact>),
+    /// Of the conversation only what its episode needs is stored any more: record the files that replace the old ones.
+    /// Refused if the conversation is no longer current, or if its identity differs.
+    Shorten(Box<ReplacedConversation>),
     /// Enrich the episode now, at a person's request. No effect if a model has enriched it and was sent all of it.
     Enrich,
     /// A model is about to be asked. Refused if the content is not the episode's, or while another call runs.
@@ -122,17 +125,17 @@ pub enum Command {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Redact {
     /// The conversation, if it changed.
-    pub conversation: Option<RedactedConversation>,
+    pub conversation: Option<ReplacedConversation>,
     /// Changed notes and model answers: old hash and new hash.
     pub notes: Vec<(ContentHash, ContentHash)>,
 }
 
-/// See [`Redact::conversation`].
+/// A stored conversation that replaces another one of the same reading.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RedactedConversation {
-    /// Manifest of the conversation that was redacted.
+pub struct ReplacedConversation {
+    /// Manifest of the conversation that it replaces.
     pub of: ContentHash,
-    /// Hash of the content after redaction.
+    /// Hash of the content: after a redaction, or unchanged of one that was shortened.
     pub hash: ContentHash,
     /// The stored result.
     pub stored: Stored,

@@ -10,7 +10,7 @@ mod correction;
 mod enrichment;
 mod signal;
 
-use super::command::{Asleep, Close, Command, Complete, Discover, Observe, Redact};
+use super::command::{Asleep, Close, Command, Complete, Discover, Observe, Redact, ReplacedConversation};
 use super::event::{Event, Kind};
 use super::reason::{CloseReason, FailureReason, UnindexedReason};
 use super::state::{Phase, State, evolve};
@@ -112,6 +112,7 @@ pub fn decide(
         },
         Command::Correct(corrections) => correction::decide_correct(state, corrections, now),
         Command::Redact(redact) => decide_redact(id, state, redact),
+        Command::Shorten(conversation) => decide_shorten(id, state, conversation),
         Command::Enrich => enrichment::decide_enrich(state, now),
         Command::CallModel(call) => enrichment::decide_call(state, call, now),
         Command::TakeAnswer(taken) => enrichment::decide_answer(id, state, taken, policy, now),
@@ -158,6 +159,7 @@ fn allowed_in_rest(phase: Phase, command: &Command) -> bool {
                 | Command::RestoreEpisode { .. }
                 | Command::Correct(_)
                 | Command::Redact(_)
+                | Command::Shorten(_)
                 | Command::Assign { .. }
                 | Command::Wake { .. }
                 | Command::TakeAnswer(_)
@@ -446,24 +448,29 @@ fn tier(state: &State, complete: &Complete) -> Tier {
 fn decide_redact(id: &SessionId, state: &State, redact: &Redact) -> Result<Vec<Event>, Rejection> {
     let mut episode = None;
     if let Some(conversation) = &redact.conversation {
-        let current = state.episode.as_ref().filter(|current| current.manifest == conversation.of);
-        let (Some(current), stored) = (current, &conversation.stored) else { return Err(Rejection::WrongEpisode) };
-        if stored.episode != super::episode_uuid(id, &conversation.hash) {
-            return Err(Rejection::WrongEpisode);
-        }
-        episode = Some(EpisodeRef {
-            uuid: stored.episode,
-            hash: conversation.hash,
-            manifest: stored.manifest,
-            items: stored.items,
-            ..current.clone()
-        });
+        episode = Some(replaced_episode(id, state, conversation)?);
     }
     let notes: Vec<_> = redact.notes.iter().filter(|(old, new)| old != new).copied().collect();
     Ok(match episode.is_none() && notes.is_empty() {
         true => Vec::new(),
         false => vec![Event::Redacted { episode, notes }],
     })
+}
+
+/// Refused while a job runs, whose result would be built on what is replaced.
+fn decide_shorten(id: &SessionId, state: &State, shorter: &ReplacedConversation) -> Result<Vec<Event>, Rejection> {
+    let episode = replaced_episode(id, state, shorter)?;
+    let is_same = state.job.is_none() && state.episode.as_ref().is_some_and(|current| current.hash == shorter.hash);
+    if is_same { Ok(vec![Event::Shortened { episode }]) } else { Err(Rejection::WrongEpisode) }
+}
+
+/// The current episode with other files. Refused if they replace a conversation that is not current.
+fn replaced_episode(id: &SessionId, state: &State, by: &ReplacedConversation) -> Result<EpisodeRef, Rejection> {
+    let current = state.episode.as_ref().filter(|current| current.manifest == by.of);
+    let uuid = super::episode_uuid(id, &by.hash);
+    let current = current.filter(|_| by.stored.episode == uuid).ok_or(Rejection::WrongEpisode)?;
+    let (manifest, items) = (by.stored.manifest, by.stored.items);
+    Ok(EpisodeRef { uuid, hash: by.hash, manifest, items, ..current.clone() })
 }
 
 /// Starts a job after a failed one, and wherever there is an episode and this generation of the file has messages.

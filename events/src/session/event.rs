@@ -326,6 +326,16 @@ events! {
     text ("stored text redacted again: {}, notes and answers {}", redacted(episode.as_ref()), notes.len())
     because "this version redacts more than the one that stored it";
 
+    /// Of the conversation only what the episode needs is stored any more. Identity and content of the episode stay: only
+    /// manifest and number of items differ.
+    "shortened" 1 => Shortened {
+        /// The episode.
+        #[serde(serialize_with = "stored::write_current")]
+        episode: EpisodeRef,
+    }
+    text ("conversation shortened to what its episode needs: {} items", episode.items)
+    because "a person asked for it: `baton keep`";
+
     /// A model is to enrich the episode: the session ended while one was enabled, or a person asked for it.
     "enrichment_owed" 1 => EnrichmentOwed {
         /// When it became owed.

@@ -421,7 +421,6 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.end = None;
             state.late_index_at = None;
             state.forced = false;
-            // The texts of the note and of a person's title are erased.
             state.close_note = None;
             state.corrections.forget_text();
             state.signals.active_at = None;
@@ -465,6 +464,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
             state.corrections.title = state.corrections.title.map(now);
             enrichment::replace_answer_hashes(&mut state, now);
         }
+        Event::Shortened { episode } => state.episode = Some(episode.clone()),
         Event::EnrichmentOwed { at, asked } => enrichment::owe(&mut state, *at, *asked),
         Event::ModelCalled { call } => enrichment::start_call(&mut state, call),
         Event::ModelAnswered { answer } => enrichment::end_call(&mut state, answer),

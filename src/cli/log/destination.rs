@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::super::Error;
 use baton_base::atomic_file::{self, Unfinished};
 
-pub(super) enum Destination {
+pub(in crate::cli) enum Destination {
     /// Standard output.
     Out(BufWriter<io::Stdout>),
     /// A temporary file beside the destination, readable by its owner only.
@@ -57,7 +57,7 @@ impl Destination {
     }
 
     /// Moves the file to its destination, durably.
-    pub(super) fn finish(self) -> Result<(), Error> {
+    pub(in crate::cli) fn finish(self) -> Result<(), Error> {
         match self {
             Self::Out(mut out) => {
                 out.flush().map_err(|error| Error::Archive(baton_upkeep::archive::Error::Write(error)))

@@ -1,7 +1,7 @@
 //! `baton log export`: the log and the conversations as one file.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use baton_conversation::record::Position;
@@ -70,9 +70,32 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         conversations: !args.no_conversations,
         unredacted: args.unredacted,
     };
+    let Some(Written { destination, exported, broken }) = write(environment, &wanted, args.output.as_deref())? else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    destination.finish()?;
+    // Damage after the requested range does not make this export fail.
+    let broken = broken.filter(|_| args.until.is_none_or(|until| until > exported.tail.position.0));
+    Ok(report(args, &exported, broken.as_deref()))
+}
+
+/// A written export that is not at its destination yet.
+pub(in crate::cli) struct Written {
+    pub(in crate::cli) destination: Destination,
+    pub(in crate::cli) exported: ExportSummary,
+    /// Why the log could be read only in part.
+    pub(in crate::cli) broken: Option<String>,
+}
+
+/// Writes an export; nothing is replaced yet. Returns `None` if the reader of standard output has gone (`| head`).
+pub(in crate::cli) fn write(
+    environment: &Environment,
+    wanted: &ExportRequest,
+    output: Option<&Path>,
+) -> Result<Option<Written>, Error> {
     let chunks = ChunkStore::in_folder(environment.home.join("blobs"));
     let remains = ForgottenSessions::open(&environment.home.join("log"));
-    let mut destination = Destination::open(args.output.as_deref())?;
+    let mut destination = Destination::open(output)?;
     let spool = destination.spool().map_err(archive::Error::Spool)?;
     let progress = Progress::new();
     let mut show = |update: &baton_protocol::Progress| progress.show(update);
@@ -80,27 +103,20 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         LogAccess::Daemon(mut client) => {
             let mut source = Remote(&mut client);
             let out = destination.writer();
-            (archive::export(&mut source, &chunks, &remains, &wanted, spool, out, &mut show), None)
+            (archive::export(&mut source, &chunks, &remains, wanted, spool, out, &mut show), None)
         }
         LogAccess::Home(_lock) => {
             let mut source = Offline::open(&environment.home)?;
             let out = destination.writer();
-            let exported = archive::export(&mut source, &chunks, &remains, &wanted, spool, out, &mut show);
+            let exported = archive::export(&mut source, &chunks, &remains, wanted, spool, out, &mut show);
             (exported, source.broken().map(str::to_owned))
         }
     };
     progress.end();
-    let exported = match exported {
-        // The reader has closed the pipe (`| head`).
-        Err(archive::Error::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe && args.output.is_none() => {
-            return Ok(ExitCode::SUCCESS);
-        }
-        exported => exported?,
-    };
-    destination.finish()?;
-    // Damage after the requested range does not make this export fail.
-    let broken = broken.filter(|_| args.until.is_none_or(|until| until > exported.tail.position.0));
-    Ok(report(args, &exported, broken.as_deref()))
+    match exported {
+        Err(archive::Error::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe && output.is_none() => Ok(None),
+        exported => Ok(Some(Written { destination, exported: exported?, broken })),
+    }
 }
 
 fn report(args: &Args, exported: &ExportSummary, broken: Option<&str>) -> ExitCode {

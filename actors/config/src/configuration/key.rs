@@ -258,6 +258,19 @@ pub(super) const KEYS: &[Key] = &[
         "In how many other projects an entity must be asked for before all projects share its note. Only \
          projects in which a session has worked count; the last 1,000 such first times are remembered.",
     ),
+    now(
+        "update.check",
+        Takes::Switch,
+        "false",
+        "Whether the daemon asks once a day for a newer version; while false nothing is asked but by `baton update`.",
+    ),
+    now("update.url", Takes::Url, "null", "Where versions are asked for. Default: that of the build."),
+    now(
+        "update.key",
+        Takes::Text,
+        "null",
+        "Public minisign key by which the answer must be signed. Default: that of the build.",
+    ),
     former("version", "not needed: there is one format, and new keys are only added"),
     former("mode", "not needed: transcripts are recognised by what they are"),
     former("incremental", "not needed: reading always goes on where it stood"),

@@ -12,7 +12,7 @@ use super::key::{KEYS, PROJECTS, Use};
 use super::parse::{Parsed, Remark};
 use crate::endpoint::{BaseUrl, Endpoint, KeySource};
 use crate::settings::pattern::Pattern;
-use crate::settings::{Embedding, Hooks, Llm, Settings, Switches, Vault};
+use crate::settings::{Embedding, Hooks, Llm, Settings, Switches, Update, Vault};
 use baton_protocol::HOOK_END_MS;
 
 /// The keys that are required for vectors.
@@ -114,6 +114,12 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
             compact_lines: whole("vault.compact_lines").unwrap_or(base.vault.compact_lines),
             compact_days: whole("vault.compact_days").unwrap_or(base.vault.compact_days),
             promote_recalls: whole("vault.promote_recalls").unwrap_or(base.vault.promote_recalls),
+        },
+        update: Update {
+            check: switch("update.check", base.update.check),
+            url: said("update.url")
+                .map_or_else(|| base.update.url.clone(), |url| url.as_str().and_then(|url| BaseUrl::new(url).ok())),
+            key: said("update.key").map_or_else(|| base.update.key.clone(), |key| key.as_str().map(str::to_owned)),
         },
         imported: base.imported.clone(),
         home: base.home.clone(),

@@ -44,6 +44,8 @@ use baton_tracking::transcript_roots::Roots;
 use baton_tracking::watcher;
 use baton_upkeep::compaction::Compaction;
 use baton_upkeep::disk_usage::DiskUsage;
+use baton_upkeep::keeping::Keeping;
+use baton_upkeep::newer_version::DailyCheck;
 use baton_upkeep::redacting::{Redacting, StoredText};
 use baton_upkeep::rereading::Rereading;
 use baton_upkeep::verify::OpenHome;
@@ -107,6 +109,8 @@ pub struct DaemonParts {
     pub vitals: Arc<Vitals>,
     /// Redacts what earlier versions stored.
     pub redacting: Arc<Redacting>,
+    /// Asks for newer versions, if that is on.
+    pub newer_version: Arc<DailyCheck>,
     /// The session table as of earlier positions.
     pub folded: Arc<Folded>,
     /// What forks have not copied, as computed before.
@@ -214,6 +218,7 @@ impl DaemonParts {
             hooks: &self.hooks,
             note_writer: &self.note_writer,
             redacting: &self.redacting,
+            newer_version: &self.newer_version,
             disk_usage: &self.disk_usage,
             clock: &*self.clock,
         }
@@ -266,6 +271,15 @@ impl DaemonParts {
             indexer: self.indexer.clone(),
             disk_usage: self.disk_usage.clone(),
             verifying: self.verifying.clone(),
+        }
+    }
+
+    pub(super) fn keeping(&self) -> Keeping {
+        Keeping {
+            table: self.catalog.table.clone(),
+            indexer: self.indexer.clone(),
+            supervisor: self.supervisor.clone(),
+            disk_usage: self.disk_usage.clone(),
         }
     }
 

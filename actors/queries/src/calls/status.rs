@@ -39,6 +39,7 @@ use baton_tracking::supervisor::{Degraded, Progress};
 use baton_tracking::transcript_roots::Roots;
 use baton_tracking::watcher::Overview;
 use baton_upkeep::disk_usage::DiskUsage;
+use baton_upkeep::newer_version::DailyCheck;
 use baton_upkeep::redacting::Redacting;
 use baton_vault::NoteWriter;
 use baton_vault::{pluralize, sessions_waiting};
@@ -75,6 +76,7 @@ pub(crate) struct StatusReport<'a> {
     pub(crate) hooks: &'a Hooks,
     pub(crate) note_writer: &'a NoteWriter,
     pub(crate) redacting: &'a Redacting,
+    pub(crate) newer_version: &'a DailyCheck,
     pub(crate) disk_usage: &'a Arc<DiskUsage>,
     pub(crate) clock: &'a dyn Clock,
 }
@@ -213,6 +215,13 @@ impl StatusReport<'_> {
         problems.extend(self.redacting.failures(&table).map(|what| answer::Problem {
             what: format!("text that an earlier version stored cannot be redacted by today's rules: {what}"),
             fix: "`baton forget` removes such a session; it is looked at again when the daemon starts".to_owned(),
+        }));
+        problems.extend(self.newer_version.newer().map(|update| answer::Problem {
+            what: format!("version {} is available, this is {}", update.newest, update.version),
+            fix: format!(
+                "update with what installed it{}",
+                update.notes.map_or(String::new(), |notes| format!("; see {notes}"))
+            ),
         }));
         let problems = bounded(problems);
         let storage = self.disk_usage.measure_cached(limits::WEIGHING).await;

@@ -36,6 +36,10 @@ pub struct Header {
     /// The first lines of the transcript that the reader could not read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<u64>,
+    /// True if only what the episode needs is stored: no job continues it, and reading the same transcript again stores
+    /// nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shortened: bool,
 }
 
 fn first_item_version() -> u32 {

@@ -20,7 +20,15 @@ fn lines(lengths: &[usize]) -> Vec<Vec<u8>> {
 
 fn header(to: u64) -> Header {
     let cursor = Cursor { offset: to, line: to / 10, ..Cursor::default() };
-    Header { generation: 1, filter_version: 2, item_version: 2, cursor, tail: "abc".into(), unread: Vec::new() }
+    Header {
+        generation: 1,
+        filter_version: 2,
+        item_version: 2,
+        cursor,
+        tail: "abc".into(),
+        unread: Vec::new(),
+        shortened: false,
+    }
 }
 
 fn names(folder: &Path) -> Vec<String> {

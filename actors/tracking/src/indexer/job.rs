@@ -109,6 +109,14 @@ fn index(
 ) -> Result<Prepared, Stop> {
     let job = &request.job;
     let prepared = |complete, written| Prepared { session: request.session.clone(), complete, written };
+    let is_shortened = prior.is_some_and(|prior| is_shortened(request, prior, chunks));
+    if let Some(done) = prior.filter(|prior| is_shortened && request.anew && prior.to >= request.job.to) {
+        // To read it again would undo the shortening.
+        return stored::finish_without_transcript(request, Some(done), chunks).unwrap_or_else(|| {
+            let reason = format!("{} was rewritten since", job.path);
+            Err(Stop::Failed(FailureReason::StoredUnreadable, reason))
+        });
+    }
     let continued = continued(request, prior, chunks, tallies).filter(|_| !request.anew);
     let (mut builder, mut start) =
         continued.unwrap_or_else(|| (ConversationBuilder::new(chunks, &request.session), beginning(request)));
@@ -132,6 +140,9 @@ fn index(
     let unchanged = |prior: &&_| same_content(prior, &hash, request.filter_version);
     // The hash covers neither unreadable lines nor withdrawn prompts, so these must be stored even if it is unchanged.
     let unread = builder.tally.unread.clone();
+    if is_shortened && prior.filter(unchanged).is_some() {
+        return Ok(prepared(complete(None), None));
+    }
     if !request.anew && unread.is_empty() && !builder.withdraws && prior.filter(unchanged).is_some() {
         return Ok(prepared(complete(None), None));
     }
@@ -142,6 +153,7 @@ fn index(
         cursor: start.cursor.clone(),
         tail: hex::encode(&start.tail.0),
         unread,
+        shortened: false,
     };
     let written = builder.written(header).map_err(not_stored)?;
     if prior.filter(unchanged).is_some_and(|prior| prior.manifest == written.manifest) {
@@ -158,6 +170,12 @@ fn not_stored(error: chunks::Error) -> Stop {
 
 fn same_content(prior: &EpisodeRef, hash: &ContentHash, filter_version: u32) -> bool {
     prior.hash == *hash && prior.filter_version == filter_version
+}
+
+/// True if only what the episode needs is stored of the conversation that this job would continue.
+fn is_shortened(request: &JobRequest, prior: &EpisodeRef, chunks: &ChunkStore) -> bool {
+    let manifest = chunks.manifest(&request.session, &prior.manifest);
+    prior.generation == request.job.generation && manifest.is_ok_and(|manifest| manifest.header.shortened)
 }
 
 fn beginning(request: &JobRequest) -> Start {
@@ -179,7 +197,7 @@ fn continued<'a>(
     let read = || -> Result<Option<_>, String> {
         let told = |error: conversation::Error| error.to_string();
         let manifest = chunks.manifest(&request.session, &prior.manifest).map_err(|error| error.to_string())?;
-        if manifest.header.item_version < ITEM_VERSION {
+        if manifest.header.item_version < ITEM_VERSION || manifest.header.shortened {
             return Ok(None);
         }
         let tally = match tallies.get(&request.session, &prior.manifest) {

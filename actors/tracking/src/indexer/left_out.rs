@@ -12,7 +12,7 @@ use baton_events::session::EpisodeRef;
 use tokio::sync::watch;
 
 use super::Handle;
-use baton_store::chunks::{ChunkStore, ManifestId};
+use baton_store::chunks::{ChunkStore, Header, ManifestId};
 
 /// Panics caused by one conversation before it is left out. Errors do not count: they come from the disk and pass.
 const TRIES: u32 = 2;
@@ -128,7 +128,9 @@ impl LeftOut {
     /// version's items.
     pub(super) fn look_at(&self, chunks: &ChunkStore, session: &SessionId, current: Option<&ManifestId>) {
         let header = current.and_then(|current| chunks.manifest(session, current).ok()).map(|manifest| manifest.header);
-        let is_untyped = header.as_ref().is_some_and(|header| header.item_version < ITEM_VERSION);
+        // Reading a shortened one again would store nothing.
+        let is_old = |header: &Header| header.item_version < ITEM_VERSION && !header.shortened;
+        let is_untyped = header.as_ref().is_some_and(is_old);
         self.untyped.send_if_modified(|all| match is_untyped {
             true => all.insert(session.clone()),
             false => all.remove(session),

@@ -6,7 +6,7 @@
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
-use baton_events::session::{Phase, Redact, RedactedConversation, State};
+use baton_events::session::{Phase, Redact, ReplacedConversation, State};
 use baton_redaction::json::redact_json;
 
 use super::job::stored;
@@ -101,9 +101,9 @@ impl Handle {
         }
     }
 
-    fn redacted_conversation(&self, id: &SessionId, state: &State) -> Result<Option<RedactedConversation>, Error> {
+    fn redacted_conversation(&self, id: &SessionId, state: &State) -> Result<Option<ReplacedConversation>, Error> {
         let Some(episode) = &state.episode else { return Ok(None) };
-        let again = match stored::redact_stored(&self.chunks, id, &episode.manifest) {
+        let again = match stored::redact_stored(&self.chunks, id, episode) {
             Err(stored::Failed::Lasting(reason)) => return Err(Error::Lasting(reason)),
             Err(stored::Failed::Refused(reason) | stored::Failed::NotStored(reason)) => {
                 return Err(Error::Refused(reason));
@@ -112,7 +112,7 @@ impl Handle {
             Ok(again) => again,
         };
         again.written.batch.commit().map_err(of_disk)?;
-        Ok(Some(RedactedConversation { of: episode.manifest, hash: again.hash, stored: again.stored }))
+        Ok(Some(ReplacedConversation { of: episode.manifest, hash: again.hash, stored: again.stored }))
     }
 
     /// Releases the session. If the result was recorded, removes the notes it replaces.

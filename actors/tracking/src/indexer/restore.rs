@@ -109,6 +109,7 @@ fn restore_conversation(
         cursor: done.cursor,
         tail: hex::encode(&done.tail.0),
         unread: builder.tally.unread.clone(),
+        shortened: false,
     };
     let written = builder.written(header).map_err(|error| error.to_string())?;
     if written.manifest != episode.manifest {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use baton_conversation::record::CommandId;
 use baton_conversation::transcript::{Kind, Source};
-use baton_events::session::{Command, Correction, Redact, Rejection};
+use baton_events::session::{Command, Correction, Redact, Rejection, ReplacedConversation};
 use ractor::RpcReplyPort;
 use uuid::Uuid;
 
@@ -70,6 +70,8 @@ pub enum Switch {
     },
     /// Replaces the stored conversation by its newly redacted form.
     Redact(Box<Redact>),
+    /// Record that only a part of the conversation is stored any more.
+    Shorten(Box<ReplacedConversation>),
     /// Lifts the tombstone and reads the transcript from its start.
     Restore {
         /// The transcript, if it exists.
@@ -186,6 +188,7 @@ impl State {
                 }
                 redacted
             }
+            Switch::Shorten(conversation) => self.submit_switch(Command::Shorten(conversation), None).await,
             Switch::Restore { seen, cause } => self.restore(seen, cause.as_ref()).await,
         };
         let (answer, result) = match switched {

@@ -124,6 +124,7 @@ fn concerns_the_memory(journal: &DiskJournal, mut from: Position) -> Result<bool
                 | Event::EpisodeRestored { .. }
                 | Event::Corrected { .. }
                 | Event::Redacted { .. }
+                | Event::Shortened { .. }
                 | Event::Restored { .. })
         )
     };

@@ -123,6 +123,66 @@ pub struct CompactedConversations {
     pub unreadable: u64,
 }
 
+/// Result of `keep`. Sizes are bytes on disk; of a dry run what would be freed is estimated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Keep {
+    /// `success`, or `error` if a conversation could not be shortened.
+    pub status: String,
+    /// True if nothing was changed.
+    pub dry_run: bool,
+    /// The shortened conversations, the oldest first.
+    pub sessions: Vec<KeepRow>,
+    /// Number of stored conversations of sessions in which nothing is going on.
+    pub conversations: u64,
+    /// Their bytes before.
+    pub bytes: u64,
+    /// Bytes freed.
+    pub freed_bytes: u64,
+    /// To which the limits apply, and which were shortened before.
+    pub already: u64,
+    /// To which the limits apply, and of which everything is needed.
+    pub whole: u64,
+    /// Bytes by which the conversations still exceed the limit.
+    pub over_bytes: u64,
+    /// Conversations that could not be shortened; they stay as they were.
+    pub failures: u64,
+    /// The first of these, with the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A shortened conversation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KeepRow {
+    /// The session.
+    pub session_id: String,
+    /// Its project.
+    pub project: Option<String>,
+    /// When something last happened in it.
+    pub last_activity: String,
+    /// Bytes of its conversation before.
+    pub bytes: u64,
+    /// Bytes freed.
+    pub freed_bytes: u64,
+}
+
+/// Result of `update`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Update {
+    /// The asking program's version.
+    pub version: String,
+    /// The newest version that there is.
+    pub newest: String,
+    /// True if that is newer.
+    pub newer: bool,
+    /// Where it is described.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+}
+
 /// Result of `baton log repair`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

@@ -172,6 +172,7 @@ pub(super) fn event() -> impl Strategy<Value = Event> {
         1 => any::<u128>().prop_map(|episode| Event::EpisodeRestored { episode: Uuid::from_u128(episode) }),
         1 => (option::of(episode()), vec((hash(), hash()), 0..3))
             .prop_map(|(episode, notes)| Event::Redacted { episode, notes }),
+        1 => episode().prop_map(|episode| Event::Shortened { episode }),
         5 => of_enrichment().boxed(),
     ]
 }

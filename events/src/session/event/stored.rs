@@ -111,6 +111,11 @@ pub(super) mod indexed {
     }
 }
 
+/// Writes the episode of `shortened`.
+pub(super) fn write_current<S: Serializer>(episode: &EpisodeRef, serializer: S) -> Result<S::Ok, S::Error> {
+    write(None, episode, serializer)
+}
+
 /// Writes the episode of `redacted`.
 pub(super) fn write_episode<S: Serializer>(episode: &Option<EpisodeRef>, serializer: S) -> Result<S::Ok, S::Error> {
     match episode {

@@ -48,6 +48,7 @@ fn every_event_is_told_in_one_line() {
         items: 8,
         at,
     };
+    let shorter = EpisodeRef { items: 3, ..episode.clone() };
     let reason = CloseReason::Explicit;
     let nil = Uuid::nil();
     let signalled = |kind, detail, follows| Event::Signalled { signal: Signal { kind, detail, at, follows } };
@@ -178,6 +179,7 @@ fn every_event_is_told_in_one_line() {
             Event::Redacted { episode: None, notes: vec![(ContentHash([1; 32]), ContentHash([2; 32]))] },
             "stored text redacted again: the conversation is the same, notes and answers 1",
         ),
+        (Event::Shortened { episode: shorter }, "conversation shortened to what its episode needs: 3 items"),
         (Event::EnrichmentOwed { at, asked: false }, "to be enriched by a model"),
         (Event::EnrichmentOwed { at, asked: true }, "to be enriched by a model, asked for"),
         (

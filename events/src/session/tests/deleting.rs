@@ -53,6 +53,28 @@ fn what_is_redacted_again_is_the_same_session_with_another_text() {
 }
 
 #[test]
+fn what_is_shortened_keeps_its_episode_until_the_session_goes_on() {
+    after(
+        INDEXED,
+        "30s shorten of=2             -> refused: wrong episode
+         31s shorten hash=2           -> refused: wrong episode
+         32s delete                   -> deleted | indexed end=explicit episode=1(deleted)
+         33s shorten                  -> shortened | indexed end=explicit episode=1(deleted)
+         34s shorten                  -> refused: wrong episode
+         35s close explicit           -> requested skipped | indexed end=explicit episode=1(deleted)
+         36s reindex                  -> started | indexing end=explicit episode=1(deleted) owes=index..300
+         37s shorten of=9             -> refused: wrong episode
+         38s complete same            -> skipped | indexed end=explicit episode=1(deleted)
+         39s observe                  -> appended resumed | active episode=1(deleted) wake=99s
+         40s close explicit           -> requested ended started | indexing end=explicit episode=1(deleted) owes=index..400
+         41s complete hash=2          -> indexed | indexed end=explicit episode=2
+         42s forget                   -> forgotten | forgotten
+         43s shorten                  -> refused: forgotten",
+    );
+    check("0s shorten -> refused: not discovered");
+}
+
+#[test]
 fn what_has_no_episode_has_none_to_delete() {
     check("0s delete -> refused: not discovered");
     after(OPEN, "20s delete -> refused: wrong episode");

@@ -144,11 +144,17 @@ impl World {
                 let [of, hash] = [("of=", 1), ("hash=", 2)]
                     .map(|(key, usual)| ContentHash([number(key).unwrap_or(usual) as u8; 32]));
                 let stored = Stored { episode: episode_uuid(&session(), &hash), manifest: hash, items: 3 };
-                let conversation = (!words.contains(&"notes")).then_some(RedactedConversation { of, hash, stored });
+                let conversation = (!words.contains(&"notes")).then_some(ReplacedConversation { of, hash, stored });
                 // The model's answer: see "answer".
                 let notes = vec![(ContentHash([7; 32]), ContentHash([8; 32]))];
                 let notes = if words.contains(&"notes") { notes } else { Vec::new() };
                 Command::Redact(Box::new(Redact { conversation, notes }))
+            }
+            "shorten" => {
+                let [of, hash] = ["of=", "hash="].map(|key| ContentHash([number(key).unwrap_or(1) as u8; 32]));
+                let stored =
+                    Stored { episode: episode_uuid(&session(), &hash), manifest: ContentHash([9; 32]), items: 1 };
+                Command::Shorten(Box::new(ReplacedConversation { of, hash, stored }))
             }
             "track" => Command::Track { force: words.contains(&"force") },
             "untrack" => Command::Untrack,

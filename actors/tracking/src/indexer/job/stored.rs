@@ -54,7 +54,7 @@ fn complete(request: &JobRequest, prior: &EpisodeRef, hash: ContentHash, stored:
 
 fn anew(request: &JobRequest, prior: &EpisodeRef, chunks: &ChunkStore) -> Result<Prepared, Stop> {
     let Redacted { hash, stored, written } =
-        redact_stored(chunks, &request.session, &prior.manifest).map_err(|failed| match failed {
+        redact_stored(chunks, &request.session, prior).map_err(|failed| match failed {
             Failed::NotStored(reason) => Stop::Failed(FailureReason::NotStored, reason),
             Failed::Lasting(reason) | Failed::Refused(reason) => Stop::Failed(FailureReason::StoredUnreadable, reason),
         })?;
@@ -94,17 +94,21 @@ impl Failed {
 pub(in crate::indexer) fn redact_stored(
     chunks: &ChunkStore,
     session: &SessionId,
-    manifest: &ContentHash,
+    prior: &EpisodeRef,
 ) -> Result<Redacted, Failed> {
     let not_stored = |error: chunks::Error| Failed::NotStored(error.to_string());
-    let manifest = chunks.manifest(session, manifest).map_err(|error| Failed::reading(&error))?;
+    let manifest = chunks.manifest(session, &prior.manifest).map_err(|error| Failed::reading(&error))?;
     let mut builder = ConversationBuilder::new(chunks, session);
     let mut subjects = Subjects::default();
     for chunk in &manifest.chunks {
         let lines = chunks.chunk(session, chunk).map_err(|error| Failed::reading(&error))?;
         redacted(&lines, &mut subjects, |item| builder.item(item)).map_err(Failed::Lasting)?;
     }
-    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.tally.count);
+    let (mut hash, items) = (builder.hash().map_err(not_stored)?, builder.tally.count);
+    if manifest.header.shortened {
+        // The identity of an episode is that of the whole conversation.
+        hash = prior.hash;
+    }
     let written = builder.written(manifest.header).map_err(not_stored)?;
     let stored = Stored { episode: episode_uuid(session, &hash), manifest: written.manifest, items };
     Ok(Redacted { hash, stored, written })

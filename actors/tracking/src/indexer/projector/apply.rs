@@ -136,7 +136,11 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         let put =
             Put { generation: current.generation, filter_version: current.filter_version, items: outline.item_count };
-        self.put.insert(session.clone(), put);
+        // If a shortened one goes on, the next is whole and does not begin with it.
+        match self.options.chunks.manifest(session, &current.manifest) {
+            Ok(manifest) if manifest.header.shortened => self.put.remove(session),
+            _ => self.put.insert(session.clone(), put),
+        };
         self.remember(session, current, conversation, outline);
         Ok(())
     }

@@ -59,9 +59,11 @@ impl Change {
             // The session that it follows is one of its facts.
             Event::Signalled { signal } if signal.follows.is_some() => false,
             // The text or its context has changed, even if there are as many items.
-            Event::Redacted { .. } | Event::GroupAssigned { .. } | Event::ParentFound { .. } | Event::Moved { .. } => {
-                true
-            }
+            Event::Redacted { .. }
+            | Event::Shortened { .. }
+            | Event::GroupAssigned { .. }
+            | Event::ParentFound { .. }
+            | Event::Moved { .. } => true,
             _ => return Self::Nothing,
         };
         match row() {
