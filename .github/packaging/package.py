@@ -212,7 +212,7 @@ def manifests(out):
     if not sums:
         fail(f"{out} is empty")
     write(out / "SHA256SUMS", "".join(f"{digest}  {name}\n" for name, digest in sums.items()))
-    values = {"NAME": NAME, "VERSION": VERSION, "LICENSE": LICENSE, "DESCRIPTION": DESCRIPTION, "REPOSITORY": repository(), "WINGET": NAMES["winget"], "NPM": NAMES["npm"]}
+    values = {"NAME": NAME, "VERSION": VERSION, "LICENSE": LICENSE, "DESCRIPTION": DESCRIPTION, "SHORT": DESCRIPTION.split(":")[0], "REPOSITORY": repository(), "WINGET": NAMES["winget"], "NPM": NAMES["npm"]}
     values["OWNER"] = os.environ["REPOSITORY"].split("/")[0]
     for target in NAMES["targets"]:
         top = f"{NAME}-{VERSION}-{target}"

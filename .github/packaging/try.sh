@@ -71,7 +71,8 @@ fi
 whl=$(one "*$wheel*.whl")
 if [ -n "$whl" ] && command -v python3 > /dev/null; then
   python3 -m venv "$work/venv"
-  pip=("$work"/venv/*/pip)
+  pip=("$work"/venv/*/pip "$work"/venv/*/pip.exe)
+  if [ ! -e "${pip[0]}" ]; then pip=("${pip[1]}"); fi
   "${pip[0]}" install --quiet --disable-pip-version-check --no-index "$whl"
   answers "$(dirname "${pip[0]}")/baton"
   "${pip[0]}" uninstall --quiet --yes baton-memory

@@ -118,7 +118,8 @@ impl DailyCheck {
             };
             match newer {
                 Ok(found) => {
-                    *self.newer.lock().unwrap_or_else(PoisonError::into_inner) = Some(found).filter(|found| found.newer)
+                    let newer = Some(found).filter(|found| found.newer);
+                    *self.newer.lock().unwrap_or_else(PoisonError::into_inner) = newer;
                 }
                 // What was found before stays true.
                 Err(error) => tracing::info!(%error, "newest version not known"),

@@ -32,7 +32,7 @@ pub fn shortened(items: &[Item], episode: &Episode, mut is_told_alike: impl FnMu
         let pairs = items.iter().zip(&shorter).zip(goes);
         pairs
             .filter_map(|((item, shorter), goes)| match (goes, shorter) {
-                (true, Some(Part::Shorter(shorter))) => Some(shorter.clone()),
+                (true, Some(Part::Shorter(shorter))) => Some(Item::clone(shorter)),
                 (true, Some(Part::Nothing)) => None,
                 _ => Some(item.clone()),
             })
@@ -78,13 +78,13 @@ fn quoted_lines(episode: &Episode) -> BTreeSet<u64> {
 /// What is left of an item.
 enum Part {
     Nothing,
-    Shorter(Item),
+    Shorter(Box<Item>),
 }
 
 impl Part {
     /// `None` if all of it stays.
     fn of(item: &Item) -> Option<Self> {
-        let with = |body| Some(Self::Shorter(Item { body, ..item.clone() }));
+        let with = |body| Some(Self::Shorter(Box::new(Item { body, ..item.clone() })));
         match &item.body {
             Body::Thinking { .. } => Some(Self::Nothing),
             // It still counts as a message of the agent.
