@@ -48,7 +48,7 @@ fn every_event_is_told_in_one_line() {
         items: 8,
         at,
     };
-    let shorter = EpisodeRef { items: 3, ..episode.clone() };
+    let shorter = EpisodeRef { items: 3, ..episode };
     let reason = CloseReason::Explicit;
     let nil = Uuid::nil();
     let signalled = |kind, detail, follows| Event::Signalled { signal: Signal { kind, detail, at, follows } };
