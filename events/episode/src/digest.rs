@@ -25,6 +25,7 @@ mod file;
 mod filed_issue;
 mod knowledge;
 mod label;
+mod last_request;
 mod leftovers;
 mod metadata;
 mod model_marks;
@@ -54,6 +55,7 @@ mod work;
 mod work_tree;
 
 pub use self::abridged::{Abridged, WHOLE_BYTES};
+pub use self::commit_choice::is_commit_scope;
 pub use self::correction::{Correctable, Corrected, PERSON_MARK, verdicts};
 pub use self::excerpt::head;
 pub use self::exchange::{Exchange, Run, carrying_sentences, gives_reason};
@@ -66,8 +68,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use self::attempt::{Action, Attempt, attempts};
 use self::command::Command;
 pub use self::command::{Check, Part, Ran, check_kind, check_words, checks, failing_line, failing_program, programs};
-pub(crate) use self::continuation::last_commit;
-pub(crate) use self::courtesy::is_courtesy;
+pub(crate) use self::continuation::{last_asked, last_commit};
+pub(crate) use self::courtesy::{is_courtesy, is_greeting};
 pub(crate) use self::excerpt::contains_title;
 pub use self::excerpt::{one_line, sentences_within, without_filter_mark};
 pub use self::question::answered;
@@ -100,8 +102,6 @@ const LINE_CHARS: usize = 300;
 const SHORT_CHARS: usize = 120;
 /// Slash commands that configure the harness, whatever their arguments; sorted.
 static HARNESS_COMMANDS: WordList = WordList::new(crate::WORDS, "harness commands");
-/// Greetings.
-const GREETINGS: [&str; 4] = ["hey", "hi", "hello", "dear"];
 
 /// The summary of one session, as `show` prints it. The order of the fields is part of the contract.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -114,6 +114,8 @@ pub struct Episode {
     pub is_titled_by_person: bool,
     /// The purpose: the first prompt.
     pub objective: String,
+    /// The last request, if it is another one and nothing was changed for it.
+    pub last_request: Option<Pointed>,
     /// What a person typed, in transcript order, one line each: prompts, and what they said to a tool (the reason of a
     /// refusal, the answer to a question).
     pub prompts: Vec<Pointed>,
@@ -333,6 +335,7 @@ fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
         title,
         is_titled,
         is_titled_by_person: false,
+        last_request: last_request::last_request(&timeline, &objective),
         objective,
         prompts: work::prompts(&timeline),
         exchanges,
@@ -472,7 +475,7 @@ fn without_salutation(text: &str) -> &str {
     let rest = without_pictures(text);
     let (first, after) = rest.split_once([',', '!', '\n']).unwrap_or((rest, ""));
     let mut words = first.split_whitespace();
-    let greets = words.next().is_some_and(|word| GREETINGS.iter().any(|known| known.eq_ignore_ascii_case(word)));
+    let greets = words.next().is_some_and(courtesy::is_greeting_word);
     let rest = if greets && words.count() <= 1 { after.trim_start() } else { rest };
     if rest.is_empty() { text } else { rest }
 }

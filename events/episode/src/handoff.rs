@@ -18,7 +18,7 @@ pub use relevance::is_relevant;
 
 use uuid::Uuid;
 
-use crate::digest::{Episode, ErrorLine, MODEL_MARK, Pointed, check_kind, contains_title, last_commit};
+use crate::digest::{Episode, ErrorLine, MODEL_MARK, Pointed, check_kind, contains_title, last_asked, last_commit};
 use baton_conversation::filter::{RECALL_CLOSE, RECALL_OPEN};
 use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
@@ -109,7 +109,7 @@ impl Facts {
         Self {
             relevant: is_relevant(episode),
             files: files(episode),
-            objective: purpose(episode, marked(0, &episode.objective, PURPOSE_CHARS)),
+            objective: with_last_request(purpose(episode, marked(0, &episode.objective, PURPOSE_CHARS)), episode),
             state: episode.concluded.as_deref().map(|state| quoted(state, STATE_CHARS)).unwrap_or_default(),
             decisions: entries(&decisions),
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
@@ -136,6 +136,15 @@ fn purpose(episode: &Episode, objective: String) -> String {
             format!("{title}: {objective}")
         }
         _ => objective,
+    }
+}
+
+/// Puts the last request behind the objective, if it is another one.
+fn with_last_request(objective: String, episode: &Episode) -> String {
+    let asked = last_asked(episode).map(|asked| quoted(&asked.text, ENTRY_CHARS)).filter(|text| !text.is_empty());
+    match asked {
+        Some(asked) => format!("{}. Asked last: {asked}", objective.trim_end_matches(['.', ':', ' '])),
+        None => objective,
     }
 }
 

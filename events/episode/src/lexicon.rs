@@ -163,6 +163,10 @@ signs! {
     Dismiss = "dismiss",
     /// A speaker thinks aloud and takes back what they just said: `wait, `, `or better yet`.
     Rethink = "rethink",
+    /// A speaker says that nothing was looked at for what follows: `based on my knowledge`.
+    Basis = "basis",
+    /// A person misses something that was to be there: `I don't see`.
+    Absent = "absent",
 }
 
 struct Lexicon {

@@ -5,7 +5,7 @@ use super::quotes::Quotes;
 use super::selection::LEAST_FIT;
 use super::{Entry, Sort};
 use baton_conversation::record::{SessionId, Timestamp};
-use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sentences, gives_reason};
+use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sentences, gives_reason, is_commit_scope};
 
 /// Maximum length of an entry, in characters.
 const TEXT_CHARS: usize = 240;
@@ -92,7 +92,7 @@ pub fn whole_fit(episode: &Episode, asked: &Intent) -> f32 {
 /// best exchange. A passage says why if it gives a reason.
 pub fn states(episode: &Episode, quotes: &Quotes, asked: &Intent) -> bool {
     let is_answer = |text: &str| asked.is_answered_by(text);
-    let any = |said: &[Pointed]| said.iter().any(|said| is_answer(&said.text));
+    let any = |said: &[Pointed]| said.iter().any(|said| is_answer(&said.text) && matters(&said.text, asked));
     let is_open = any(&episode.unresolved) || any(&episode.next_steps);
     if is_open || asked.seeks_open() {
         return is_open;
@@ -109,9 +109,15 @@ pub fn states(episode: &Episode, quotes: &Quotes, asked: &Intent) -> bool {
         || best_exchange(episode, asked).is_some_and(|text| is_answer(&text))
 }
 
+/// Returns false for a decision about the files of one commit, unless commits are asked about: nobody needs it afterwards.
+fn matters(decision: &str, asked: &Intent) -> bool {
+    let is_asked = || asked.about.iter().any(|term| ["commit", "stage"].iter().any(|word| term.word.starts_with(word)));
+    !is_commit_scope(decision) || is_asked()
+}
+
 /// Returns the largest share of the subject that a decision of a session has, if a reason is asked for.
 pub fn decides(episode: &Episode, asked: &Intent) -> f32 {
-    let decisions = episode.decisions.iter().filter(|_| asked.is(Kind::Decisions));
+    let decisions = episode.decisions.iter().filter(|said| asked.is(Kind::Decisions) && matters(&said.text, asked));
     decisions.map(|said| asked.coverage(&said.text)).fold(0.0, f32::max)
 }
 
@@ -169,13 +175,14 @@ pub fn session_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> 
     let near = |text: &str| if searched { asked.fit(text) } else { place.near(asked, text) };
     // Other decisions of the session do not answer why this one was made. If none has the subject's words, those of the
     // session that is about it may be it in other words.
-    let is_named = episode.decisions.iter().any(|said| asked.fit(&said.text) >= LEAST_FIT);
+    let told = || episode.decisions.iter().filter(|said| matters(&said.text, asked));
+    let is_named = told().any(|said| asked.fit(&said.text) >= LEAST_FIT);
     let in_other_words = if place.rank == 1 && !is_named && place.fit >= LEAST_FIT { LEAST_FIT } else { 0.0 };
     let decided = |text: &str| match asked.is(Kind::Decisions) {
         true => asked.fit(text).max(in_other_words),
         false => near(text),
     };
-    let decisions = episode.decisions.iter().map(|said| (said.clone(), decided(&said.text)));
+    let decisions = told().map(|said| (said.clone(), decided(&said.text)));
     let worth = wanted(Kind::Decisions, if searched { 1.0 } else { 0.6 });
     tell(Sort::Decision, worth, decisions.collect());
     let superseded = episode.superseded_by_person().map(|said| (said.clone(), decided(&said.text)));

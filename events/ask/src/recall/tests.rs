@@ -174,7 +174,8 @@ fn what_has_more_of_the_question_than_any_answer_comes_first() {
 #[test]
 fn a_decision_about_something_else_is_no_answer_to_why() {
     let session = id("one");
-    let decisions = vec![said("Use the blue theme", 5), said("We use sled, it is embedded", 7)];
+    let scope = said("Commit only the files of the sled store: `sled.rs`, `store.rs`; not `ui.rs`", 9);
+    let decisions = vec![said("Use the blue theme", 5), said("We use sled, it is embedded", 7), scope];
     let episode = Episode { objective: "Choose sled for the store".to_owned(), decisions, ..Episode::default() };
     let check = |question: &str, expected: &[u64]| {
         let asked = read(question);
@@ -186,6 +187,7 @@ fn a_decision_about_something_else_is_no_answer_to_why() {
     };
     check("why did we choose sled", &[7]);
     check("what was decided", &[5, 7]);
+    check("what was decided about the commit", &[9]);
 }
 
 #[test]

@@ -11,8 +11,12 @@ use super::sentence::{asks, plain, sentences};
 use super::stated::{self, Told};
 use super::timeline::{Deed, Message, Timeline};
 use super::{DECISION_CHARS, Pointed};
+use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Outcome;
 
+/// Stand around the files that a commit leaves out.
+const LEAVE: &str = "Leave ";
+const OUT: &str = " out of the commit";
 /// Maximum number of files that are named for a commit that takes only some.
 const MAX_FILES: usize = 3;
 
@@ -83,10 +87,23 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
         // Not "only": what was staged before is committed too.
         let named = staged.iter().flat_map(|(_, named)| named).map(String::as_str);
         let left = told_apart(left.iter().copied(), &named.chain(left.iter().copied()).collect());
-        let text = one_line(&format!("Leave {left} out of the commit"), DECISION_CHARS);
+        let text = one_line(&format!("{LEAVE}{left}{OUT}"), DECISION_CHARS);
         let said = Pointed { text, line: deed.line, at: deed.at };
         Some(Found { place: deed.began, said, by_person: false })
     })
+}
+
+/// Returns true for a decision that only says which files go into one commit, as [`limited_commit`] tells it.
+pub fn is_commit_scope(decision: &str) -> bool {
+    let (said, files) = decision.split_once(": `").unwrap_or((decision, ""));
+    // Names of files, and nothing else but what `limited_commit` puts between them.
+    let mut between = files.split('`').skip(1).step_by(2);
+    let are_names =
+        !files.is_empty() && between.all(|text| matches!(text.trim_start_matches(" and others"), "" | ", " | "; not "));
+    let lower = said.to_lowercase();
+    let is_of_commit = || lower.contains("commit") || lower.contains("stage");
+    decision.starts_with(LEAVE) && decision.ends_with(OUT)
+        || are_names && is_of_commit() && Signs::read(said).has(Sign::Restrict)
 }
 
 /// Returns the changed files that a status lists and that are not staged yet.
@@ -213,4 +230,27 @@ fn removed<'t>(deed: &'t Deed<'_>, written: &BTreeSet<&str>) -> Option<&'t str> 
         Touch::Read(_) | Touch::Written(_) => None,
     });
     paths.find(|path| !is_written(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_commit_scope;
+
+    #[test]
+    fn a_decision_about_the_files_of_one_commit_is_known_by_its_form() {
+        for scope in [
+            "Leave `mast.rs` out of the commit",
+            "I'll commit only the files of the jib: `jib.rs`, `hook.rs`; not `mast.rs`",
+            "Stage only what belongs to it: `jib.rs`",
+        ] {
+            assert!(is_commit_scope(scope), "{scope}");
+        }
+        for other in [
+            "Commit messages name only the part: `jib: shorter`, as the log does",
+            "Keep only the stages of the mast",
+            "Use only these: `jib.rs`, `hook.rs`",
+        ] {
+            assert!(!is_commit_scope(other), "{other}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use super::exchange::Exchange;
 use super::file;
 use super::objective::requested;
 use super::outcome::chief;
+use super::plan;
 use super::repetition::is_told_in;
 use super::request::without_politeness;
 use super::task::{Task, changed_by, main_task};
@@ -21,6 +22,8 @@ use baton_conversation::item::{Act, GitOutput, Outcome};
 
 /// Maximum length of the paragraph, in characters.
 pub(super) const MAX_CHARS: usize = 2_000;
+/// A longer account of the agent is shortened where the paragraph is too long, in characters.
+const SHORT_STATE_CHARS: usize = 500;
 /// Label of what the work came to, in the words of the agent: a report, not a fact.
 pub(super) const STATE: &str = "The agent reported: ";
 /// Maximum length of the goal, in characters.
@@ -33,6 +36,8 @@ const QUOTED_CHARS: usize = 260;
 const TELLING_CHARS: usize = 120;
 /// An exchange is an addition to an earlier one that changes so many times its lines.
 const ADDITION: u64 = 3;
+/// Maximum length of what a plan is about, in characters.
+const PLAN_CHARS: usize = 320;
 /// Maximum length of what was said after the last work, in characters.
 const LATER_CHARS: usize = 200;
 /// Maximum number of decisions and open matters that are named.
@@ -40,16 +45,32 @@ const MAX_NAMED: usize = 3;
 /// Maximum number of pull requests.
 const MAX_PULLS: usize = 4;
 
-/// Composes the paragraph from the other fields of the episode. Empty only if nothing was said or done.
+/// Composes the paragraph from the other fields of the episode. Empty only if nothing was said or done. Where all is too
+/// long, the account of the agent is shortened first, and then the decisions are left out, which stand elsewhere.
 pub(super) fn paragraph(episode: &Episode) -> String {
+    let whole = composed(episode, usize::MAX, true);
+    let is_long = |text: &String| text.chars().count() > MAX_CHARS;
+    let shorter = || composed(episode, SHORT_STATE_CHARS, true);
+    let text = if is_long(&whole) { Some(shorter()).filter(|text| !is_long(text)) } else { Some(whole) };
+    let text = text.unwrap_or_else(|| composed(episode, SHORT_STATE_CHARS, false));
+    sentences_within(&text, MAX_CHARS)
+}
+
+fn composed(episode: &Episode, state_chars: usize, decides: bool) -> String {
     let state = &episode.state;
+    let concluded = episode.concluded.as_ref().map(|said| match said.chars().count() > state_chars {
+        true => sentences_within(said, state_chars),
+        false => said.clone(),
+    });
+    let decisions = if decides { episode.decisions_elsewhere() } else { Vec::new() };
     let sentences = [
         objective(episode),
-        episode.concluded.as_ref().map(|said| format!("{STATE}{}", closed(said.clone()))),
+        concluded.map(|said| format!("{STATE}{}", closed(said))),
+        last_asked(episode).map(|asked| closed(format!("Asked last: {}", asked.text))),
         episode.in_progress.clone(),
         delivered(episode),
         state.check.as_ref().map(|check| format!("To check: `{check}` passed{}.", state.check_age())),
-        listed("Decided", &episode.decisions_elsewhere(), decision),
+        listed("Decided", &decisions, decision),
         listed("Open", &episode.unresolved_elsewhere(), one_line),
         listed("Next", &episode.next_steps, one_line),
         state.branch.as_ref().map(|branch| format!("Branch: {branch}.")),
@@ -57,18 +78,34 @@ pub(super) fn paragraph(episode: &Episode) -> String {
         files(episode),
         state.also_modified.as_ref().map(|also| closed(also.text.clone())),
     ];
-    let text = sentences.into_iter().flatten().collect::<Vec<_>>().join(" ");
-    sentences_within(&text, MAX_CHARS)
+    sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the first sentence of the paragraph.
 pub(super) fn objective(episode: &Episode) -> Option<String> {
     let first = requested(&episode.objective, GOAL_CHARS);
-    let first = without_politeness(&first).trim_end_matches([':', '.', ' ', '…']).to_owned();
+    let first = without_request_lead(&first).trim_end_matches([':', '.', ' ', '…']).to_owned();
     let shows_title = contains_title(&first, &episode.title);
     let is_short = first.split_whitespace().count() < TELLING_WORDS;
     let title = if is_short && !shows_title { format!("{}: ", episode.title) } else { String::new() };
     (!first.is_empty()).then(|| format!("Goal: {title}{}", closed(first)))
+}
+
+/// Strips politeness and the mark of the question that it made of the first sentence: `could you mend it? It leaks`.
+fn without_request_lead(text: &str) -> String {
+    let bare = without_politeness(text);
+    let ends = |at: &usize| bare[at + 1..].chars().next().is_none_or(char::is_whitespace);
+    let end = bare.match_indices(['.', '?', '!']).map(|(at, _)| at).find(ends).filter(|_| bare.len() < text.len());
+    match end.filter(|end| bare[*end..].starts_with('?')) {
+        Some(end) => format!("{}.{}", bare[..end].trim_end(), &bare[end + 1..]),
+        None => bare.to_owned(),
+    }
+}
+
+/// Returns the last request, unless an open matter tells it.
+pub(crate) fn last_asked(episode: &Episode) -> Option<&Pointed> {
+    let is_told = |asked: &&Pointed| episode.unresolved.iter().any(|open| open.line == asked.line);
+    episode.last_request.as_ref().filter(|asked| !is_told(asked))
 }
 
 /// Returns the sentence about the last commit.
@@ -126,8 +163,8 @@ pub(super) fn concluded(
     // What the main task came to is told before what was done last.
     let main = before.iter().rfind(|said| works(said) && said.work.is_main).filter(|_| !last.work.is_main);
     // What is added at the end is told after what it was added to.
-    let is_addition = |before: &&Said<'_>| is_short(last.told()) || last.work.lines * ADDITION <= before.work.lines;
-    let before = || before.iter().rfind(|said| works(said)).filter(is_addition);
+    let larger = || before.iter().rfind(|said| works(said) && last.work.lines * ADDITION <= said.work.lines);
+    let before = || larger().or_else(|| before.iter().rfind(|said| works(said)).filter(|_| is_short(last.told())));
     let quoted = |said: &Said<'_>| said.within(QUOTED_CHARS).or_else(|| clause_within(said.told(), QUOTED_CHARS));
     // What the last one tells again stands there as it is now.
     let before = main.or_else(before).and_then(quoted).filter(|said| !is_told_in(said, last.told())).map(closed);
@@ -253,11 +290,18 @@ fn files(episode: &Episode) -> Option<String> {
         uncommitted => (uncommitted.iter().map(String::as_str).collect(), "Not committed"),
     };
     let last_first: Vec<&str> = files.into_iter().rev().collect();
-    (!last_first.is_empty()).then(|| format!("{state}: {}.", named(&last_first, 0)))
+    (!last_first.is_empty()).then(|| format!("{state}: {}.", named(&last_first, None)))
 }
 
-/// Returns what was in progress at the end of the transcript.
+/// Returns what was in progress at the end of the transcript, or what a plan that nobody approved is about.
 pub(super) fn in_progress(timeline: &Timeline<'_>) -> Option<String> {
+    broken_off(timeline).or_else(|| {
+        let gist = plan::unapproved(timeline)?.gist(PLAN_CHARS)?;
+        Some(closed(format!("Planned, not approved: {gist}")))
+    })
+}
+
+fn broken_off(timeline: &Timeline<'_>) -> Option<String> {
     let last = timeline.deeds.iter().rfind(|deed| !deed.is_persons())?;
     let last = Some(last).filter(|last| matches!(last.act(), Act::Shell | Act::Edit | Act::Spawn))?;
     let said = timeline.rounds.last().and_then(|round| round.replies.last());

@@ -44,8 +44,9 @@ fn cut_line(text: &str, max_chars: usize) -> (String, bool) {
     (line, false)
 }
 
-/// Returns the first names of a list that fit, at most [`MAX_NAMED`], and the number of the rest and of `others` without a name.
-pub(super) fn named(names: &[&str], others: usize) -> String {
+/// Returns the first names of a list that fit, at most [`MAX_NAMED`], and the number of the rest; only that there are others
+/// if the list may lack some, with the number of those that are known to have no name.
+pub(super) fn named(names: &[&str], nameless: Option<usize>) -> String {
     let mut left = NAMED_CHARS;
     let fits = |(at, name): &(usize, String)| {
         let length = name.chars().count();
@@ -61,8 +62,11 @@ pub(super) fn named(names: &[&str], others: usize) -> String {
         .take_while(fits)
         .map(|(_, name)| name)
         .collect();
-    let more = names.len() - told.len() + others;
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let more = match (names.len() - told.len() + nameless.unwrap_or(0), nameless) {
+        (0, _) => String::new(),
+        (more, None) => format!(" and {more} more"),
+        _ => " and others".to_owned(),
+    };
     format!("{}{more}", told.join(", "))
 }
 
@@ -211,11 +215,11 @@ mod tests {
     #[test]
     fn a_list_says_how_many_it_leaves_out() {
         let long = "mast/".repeat(30);
-        assert_eq!(named(&["a.rs", "b.rs", "c.rs"], 0), "a.rs, b.rs, c.rs");
-        assert_eq!(named(&["a.rs", "b.rs", "c.rs", "d.rs", "e.rs"], 0), "a.rs, b.rs, c.rs and 2 more");
-        assert_eq!(named(&["a.rs"], 2), "a.rs and 2 more");
-        assert_eq!(named(&[&long, &long, "c.rs"], 0), format!("{long} and 2 more"));
-        assert_eq!(named(&[], 0), "");
+        assert_eq!(named(&["a.rs", "b.rs", "c.rs"], None), "a.rs, b.rs, c.rs");
+        assert_eq!(named(&["a.rs", "b.rs", "c.rs", "d.rs", "e.rs"], None), "a.rs, b.rs, c.rs and 2 more");
+        assert_eq!(named(&["a.rs"], Some(2)), "a.rs and others");
+        assert_eq!(named(&[&long, &long, "c.rs"], None), format!("{long} and 2 more"));
+        assert_eq!(named(&[], Some(0)), "");
     }
 
     #[test]

@@ -203,7 +203,7 @@ impl<'a> Walk<'a, '_> {
             fails_otherwise: false,
             otherwise: Vec::new(),
             gone: None,
-            passed: None,
+            passed: false,
         });
     }
 
@@ -245,7 +245,7 @@ impl<'a> Walk<'a, '_> {
                 if is_changed {
                     open.ended = deed.ended;
                 }
-                (open.passed, open.gone) = (None, None);
+                (open.passed, open.gone) = (false, None);
                 open.otherwise.clear();
                 again = true;
                 // The reason is told now that only its echo was known.
@@ -255,7 +255,7 @@ impl<'a> Walk<'a, '_> {
                     error.into_iter().for_each(|error| error.line = told.clone());
                 }
             } else if is_same_check {
-                open.passed = None;
+                open.passed = false;
                 (open.is_past, open.fails_otherwise) = (true, true);
                 // A line of another part of the output replaces nothing.
                 let is_whole = !matches!((&open.seen, seen), (Seen::Line(_), _) | (_, Seen::Line(_)));
@@ -384,7 +384,11 @@ impl<'a> Walk<'a, '_> {
                 continue;
             }
             let (resolution, mending) = self.mend(&open, Some(deed), by.as_ref(), true);
-            self.resolve(&open, resolution, mending);
+            // Something else of the same kind that runs through says nothing of what failed, nor does another script.
+            let is_script = || command.is_some_and(Command::improvises);
+            if resolution.text != PASSED_LATER || by.is_none_or(|by| open.is_of(&by)) && !is_script() {
+                self.resolve(&open, resolution, mending);
+            }
         }
     }
 
@@ -420,16 +424,12 @@ impl<'a> Walk<'a, '_> {
                 self.resolve(&open, resolution, mending);
                 continue;
             }
-            if let Some((line, at)) = open.passed {
-                let passed = Pointed { text: PASSED_LATER.to_owned(), line, at };
-                self.resolve(&open, passed, Mending { by: Vec::new(), line, at });
-                continue;
-            }
             let of_a_family = families.iter().any(|family| *family != Family::Run);
             let works = |deed: &&Deed<'_>| !deed.only_looks() && deed.began > open.ended;
             let is_last = !self.timeline.deeds.iter().any(|deed| works(&deed) && deed.result.is_some());
             if let Some(Some(error)) = self.errors.get_mut(open.error) {
-                error.is_open = error.of_the_work && !open.is_past && (of_a_family || is_last);
+                // Another form of it that passed may check less: it is neither open nor known to be over.
+                error.is_open = error.of_the_work && !open.is_past && !open.passed && (of_a_family || is_last);
             }
         }
         self.errors.into_iter().flatten().collect()

@@ -10,7 +10,7 @@ use super::sentence::{plain, sentences};
 use super::task::{Task, main_task};
 use super::timeline::{Timeline, Undone};
 use super::title::without_plan_label;
-use super::{OBJECTIVE_CHARS, is_for_the_harness, without_pictures};
+use super::{OBJECTIVE_CHARS, is_for_the_harness, is_greeting, without_pictures};
 use crate::lexicon::{Sign, Signs};
 
 /// Maximum length of the main task in an objective that names others, in characters.
@@ -48,6 +48,9 @@ fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
         let is_talk = task.lines == 0 && prompts.first().is_some_and(|first| has_substance(first));
         let talk = if is_talk { prompts.iter().position(asks) } else { None };
         prompts.drain(..talk.unwrap_or(0));
+        if prompts.iter().any(|text| !is_greeting(text)) {
+            prompts.retain(|text| !is_greeting(text));
+        }
         prompts
     };
     let weight = |task: &Task| (task.lines, task.rounds.iter().map(|at| timeline.rounds[*at].deeds.len() as u64).sum());

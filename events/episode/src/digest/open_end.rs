@@ -14,7 +14,6 @@ use super::question;
 use super::repetition::SeenTexts;
 use super::sentence::{clauses, plain, sentences};
 use super::timeline::{Deed, Message, Round, Timeline};
-use super::title::without_plan_label;
 use super::work_tree::TreeState;
 use super::{
     ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, is_courtesy, plan, todo,
@@ -62,7 +61,7 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], tree: &mu
     ends.unresolved.extend(not_permitted(timeline));
     ends.unresolved.extend(filed_issue::left_open(timeline));
     ends.unresolved.extend(questions(timeline));
-    ends.unresolved.extend(unapproved_plan(timeline));
+    ends.unresolved.extend(plan::unapproved(timeline).map(|plan| plan.told));
     ends.unresolved.extend(plan::left_out(timeline));
     ends.unresolved.extend(unchecked::by_hand(timeline));
     for todo in todo::open(timeline) {
@@ -296,7 +295,7 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
         let worked = timeline.deeds[last.deeds.clone()].iter().any(delivers);
         let acted = timeline.deeds[last.deeds.clone()].iter().any(|deed| deed.began > said);
         let is_cut = timeline.ends_interrupted && (acted || !concluded || !worked);
-        let stopped = || is_cut && unapproved_plan(timeline).is_none();
+        let stopped = || is_cut && plan::unapproved(timeline).is_none();
         (broken_off || stopped()).then_some("Not finished")
     };
     told.map(|told| Pointed {
@@ -322,19 +321,6 @@ fn breaks_off(deed: &Deed<'_>) -> bool {
             (outcome, _) => !matches!(outcome, Some(Outcome::Ok | Outcome::Failed)),
         },
     }
-}
-
-/// Returns the last plan if it was refused, or not answered, and nothing was changed after it.
-fn unapproved_plan(timeline: &Timeline<'_>) -> Option<Pointed> {
-    let deed = timeline.deeds.iter().rfind(|deed| !deed.aside && plan::is_presented(deed))?;
-    let later = timeline.deeds.iter().any(|later| later.began > deed.began && file::changes(later));
-    if deed.succeeded() || later {
-        return None;
-    }
-    let plan = without_filter_mark(deed.input("plan").unwrap_or_default());
-    let heading = plan.lines().map(|line| line.trim_start_matches(['#', ' '])).find(|line| !line.is_empty())?;
-    let text = one_line(&format!("Plan not approved: {}", without_plan_label(&plain(heading))), LINE_CHARS);
-    Some(Pointed { text, line: deed.line, at: deed.at })
 }
 
 /// Returns what a person postponed in their last prompts.

@@ -30,6 +30,8 @@ static ANSWERS: WordList = WordList::new(crate::WORDS, "answers");
 const PROSE_CHARS: usize = 400;
 /// Maximum length of an item of what a plan is for, in characters.
 const WISH_CHARS: usize = 110;
+/// First sentences among which the one that says on what a message rests is looked for.
+const BASIS_SENTENCES: usize = 2;
 /// Only this much of a message is read, in bytes.
 const MAX_BYTES: usize = 20_000;
 /// Fewest words of a remark that names nothing.
@@ -45,10 +47,23 @@ pub(super) fn outcome(text: &str, request: &str, fails: bool) -> String {
     let told = select(parts, request);
     // What is too long to be told in parts is told by a sentence.
     let told = if told.is_empty() && says { remark(text) } else { told };
+    let told = match basis(text).filter(|basis| !told.is_empty() && !told.contains(basis.as_str())) {
+        Some(basis) => format!("{basis}: {told}"),
+        None => told,
+    };
     match verdict(text, request).filter(|_| !told.is_empty()) {
         Some(verdict) => format!("{verdict} {told}"),
         None => told,
     }
+}
+
+/// Returns the clause by which a message begins with saying that it rests on no look at the matter: all that follows does.
+fn basis(text: &str) -> Option<String> {
+    let all = sentences(text);
+    let first = all.iter().take(BASIS_SENTENCES).take_while(|one| !one.point).filter(|one| !one.quoted);
+    let clauses = first.flat_map(|one| one.text.split(", "));
+    let found = clauses.into_iter().find(|clause| Signs::read(clause).has(Sign::Basis))?;
+    Some(plain(found).trim_end_matches(['.', ':', ' ']).to_owned())
 }
 
 /// Returns the sentence of few words with which a message answers a question: `Not yet.`
@@ -116,16 +131,8 @@ pub(super) fn purpose(plan: &str, chars: usize) -> String {
     let list = lead.map_or(0..0, |lead| {
         lead..all[lead + 1..].iter().position(|one| !one.point).map_or(all.len(), |end| lead + 1 + end)
     });
-    // A sentence that calls itself the goal says most.
-    let is_goal = |one: &&Sentence<'_>| {
-        plain(one.text).split_once([':', '：']).is_some_and(|(label, _)| GOALS.has(&label.trim().to_lowercase()))
-            && !is_lead(one.text)
-    };
-    if let Some(at) = all.iter().position(|one| is_goal(&one)) {
-        let goes_on = all[at + 1..].iter().take_while(|one| !one.point && !is_lead(one.text));
-        let told = plain(all[at].text).split_once([':', '：']).map(|(_, goal)| capitalised(goal)).into_iter();
-        let told: Vec<String> = told.chain(goes_on.map(|one| plain(one.text))).collect();
-        return sentences_within(told.join(" ").trim(), chars);
+    if let Some(goal) = goal(&all, chars) {
+        return goal;
     }
     // What another lead leads to is code, which is not told.
     let stands = |(at, one): &(usize, &Sentence<'_>)| !list.contains(at) && !one.point && !is_lead(one.text);
@@ -157,6 +164,24 @@ pub(super) fn purpose(plan: &str, chars: usize) -> String {
     sentences_within(&told, chars)
 }
 
+/// Returns what a text calls its goal.
+pub(super) fn stated_goal(text: &str, chars: usize) -> Option<String> {
+    goal(&sentences(excerpt::head(text, MAX_BYTES)), chars)
+}
+
+/// Returns the sentence that calls itself the goal, which says most, with those that go on from it.
+fn goal(all: &[Sentence<'_>], chars: usize) -> Option<String> {
+    let is_goal = |one: &Sentence<'_>| {
+        plain(one.text).split_once([':', '：']).is_some_and(|(label, _)| GOALS.has(&label.trim().to_lowercase()))
+            && !is_lead(one.text)
+    };
+    let at = all.iter().position(is_goal)?;
+    let goes_on = all[at + 1..].iter().take_while(|one| !one.point && !is_lead(one.text));
+    let told = plain(all[at].text).split_once([':', '：']).map(|(_, goal)| capitalised(goal)).into_iter();
+    let told: Vec<String> = told.chain(goes_on.map(|one| plain(one.text))).collect();
+    Some(sentences_within(told.join(" ").trim(), chars))
+}
+
 /// Returns true if the sentence is the first of an item that is not nested in another.
 fn begins_item(text: &str, sentence: &Sentence<'_>) -> bool {
     let at = sentence.text.as_ptr().addr() - text.as_ptr().addr();
@@ -186,6 +211,28 @@ mod tests {
         check("The jib was too long for `Hook`. I shortened it, and added 2 stops.", {
             "The jib was too long for `Hook`. I shortened it, and added 2 stops."
         });
+    }
+
+    #[test]
+    fn what_only_assures_is_not_told() {
+        check("- `a.rs`: turns left\n- Maintained the same speed of the winch of crane 7", "`a.rs`: turns left");
+        check("- `a.rs`: turns left\n- Preserved order: by the load of crane 7", "`a.rs`: turns left");
+        check("The winch turns by `step`. Verified the load of crane 7.", "The winch turns by `step`.");
+        check("### Verified:\n- the 4 ropes\n- crane 7\n### Made:\n- rope 5", "rope 5");
+        let kept = "Preserved `Hook::turn` for callers of crane 7.";
+        check(kept, kept);
+    }
+
+    #[test]
+    fn what_is_counted_in_brackets_is_left_out() {
+        check("- `a.rs` (92 lines), the mast\n- the jib (3 metres)", "`a.rs`, the mast; the jib (3 metres)");
+    }
+
+    #[test]
+    fn findings_are_told_with_what_they_rest_on() {
+        let said = "Based on my own knowledge of cranes, here is a summary:\n\n- the winch lifts 40 tonnes\n- `hoist` stops it";
+        check(said, "Based on my own knowledge of cranes: the winch lifts 40 tonnes; `hoist` stops it");
+        check("I looked at `a.rs`.\n- the winch lifts 40 tonnes", "I looked at `a.rs`. the winch lifts 40 tonnes");
     }
 
     #[test]
@@ -317,14 +364,25 @@ mod tests {
             format!("### {name} (`src/deck/{name}.rs`)\n{}", items.collect::<String>())
         };
         let told = outcome(&["mast", "jib", "hook"].map(section).concat(), "", false);
-        assert_eq!(told, "Changed: mast (`mast.rs`); jib (`jib.rs`); hook (`hook.rs`)");
+        let areas = |head: fn(&str) -> String| {
+            let area = |name: &str| {
+                let item = |n| format!("Added `part_{name}_{n}` and what is told of it in many more words");
+                format!("{} (`{name}.rs`): {}, {}, {} and 3 more", head(name), item(1), item(2), item(3))
+            };
+            format!("Changed: {}", ["mast", "jib", "hook"].map(area).join("; "))
+        };
+        assert_eq!(told, areas(str::to_owned));
         let label = |name: &str| {
             let items = section(name);
             let items = items.split_once('\n').map_or("", |(_, items)| items);
             format!("**The {name} of it** (`src/deck/{name}.rs`):\n{items}\n")
         };
         let told = outcome(&["mast", "jib", "hook"].map(label).concat(), "", false);
-        assert_eq!(told, "Changed: The mast of it (`mast.rs`); The jib of it (`jib.rs`); The hook of it (`hook.rs`)");
+        assert_eq!(told, areas(|name| format!("The {name} of it")));
+        let more = |n| format!("- and part {n} of the same mast of the deck, as it is told in the log of crane 7\n");
+        let long = format!("Added the parts of `Deck`.\n\n{}{}", section("mast"), (0..9).map(more).collect::<String>());
+        let told = outcome(&long, "", false);
+        assert!(told.starts_with("Added the parts of `Deck`. mast (`mast.rs`): Added `part_mast_1`"), "{told}");
     }
 
     #[test]

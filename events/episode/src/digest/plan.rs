@@ -1,8 +1,10 @@
 //! Approved plans: what they decide, and which of the files they name nobody touched.
 
 mod left_out;
+mod unapproved;
 
 pub(super) use self::left_out::left_out;
+pub(super) use self::unapproved::unapproved;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -3,7 +3,7 @@
 use super::excerpt::head;
 use super::label::{MIN_WORDS, count, is_loose};
 use super::sentence::{is_abbreviation, sentences};
-use super::{is_courtesy, without_salutation};
+use super::{is_courtesy, is_greeting, without_salutation};
 use crate::lexicon::{Sign, Signs};
 use baton_words::WordList;
 
@@ -259,7 +259,7 @@ pub(super) fn has_substance(text: &str) -> bool {
     let signs = Signs::read(text);
     let wide = !text.is_ascii() && text.chars().count() >= 6;
     let only_order = words <= ORDER_WORDS && (signs.begins(Sign::Order) || signs.begins(Sign::Assent));
-    (words >= MIN_WORDS || wide) && !only_order && !is_courtesy(text)
+    (words >= MIN_WORDS || wide) && !only_order && !is_courtesy(text) && !is_greeting(text)
 }
 
 /// Strips a greeting and the politeness with which a text begins.

@@ -17,7 +17,7 @@ use super::plan::{self, Plan};
 use super::sentence::plain;
 use super::task::{Task, changed_by};
 use super::timeline::{Deed, Timeline};
-use super::{Mend, Mending, TITLE_CHARS};
+use super::{Mend, Mending, TITLE_CHARS, is_greeting};
 use baton_conversation::item::{GitOutput, TitleSource};
 
 /// A line that was changed for something with a given name counts so much, compared with one for a request.
@@ -82,7 +82,7 @@ pub(super) fn title(
         return (one_line(name, TITLE_CHARS), true);
     }
     let recorded = named(TitleSource::Model).or_else(|| named(TitleSource::Summary)).map(label);
-    let recorded = recorded.filter(|text| !text.is_empty());
+    let recorded = recorded.filter(|text| !text.is_empty() && !is_greeting(text));
     if let Some(title) = of_changes(timeline, tasks, recorded.as_deref(), objective, gone) {
         return title;
     }

@@ -419,28 +419,29 @@ impl<'t, 'a> Fold<'t, 'a> {
             // It is unknown what the last commit took.
             (edited, listed) = (Vec::new(), Vec::new());
         }
-        let entry = |what: &str, files: &mut Vec<(u64, Option<Timestamp>, &str)>, others: usize| {
+        let entry = |what: &str, files: &mut Vec<(u64, Option<Timestamp>, &str)>, nameless: Option<usize>| {
             files.sort_by_key(|(line, ..)| Reverse(*line));
             let &(line, at, _) = files.first()?;
             let paths: Vec<&str> = files.iter().map(|(.., path)| *path).collect();
-            Some(Pointed { text: format!("{what}: {}", named(&paths, others)), line, at })
+            Some(Pointed { text: format!("{what}: {}", named(&paths, nameless)), line, at })
         };
         let made_none = self.trees.values().all(|tree| tree.committed.is_none());
         let undone = &self.timeline.undone.files;
         let unlisted = self.changes.unlisted().map(|(path, &(line, at))| (line, at, self.timeline.relative_path(path)));
         let mut unlisted: Vec<_> = unlisted.filter(|(.., path)| made_none && !undone.contains(*path)).collect();
-        let unlisted = entry("Edited, and not among the changes that git lists", &mut unlisted, 0);
-        let mut told: Vec<Pointed> = entry("Edited and not committed", &mut edited, 0).into_iter().collect();
+        let unlisted = entry("Edited, and not among the changes that git lists", &mut unlisted, None);
+        let mut told: Vec<Pointed> = entry("Edited and not committed", &mut edited, None).into_iter().collect();
         // A commit that failed leaves what was staged for it, whoever edited that.
         let staged = self.refused.iter().filter(|_| !is_unknown).flat_map(|(root, line, at)| {
             let paths = self.changes.staged_alone(root).map(|path| self.timeline.relative_path(path));
             paths.map(|path| (*line, *at, path))
         });
         let mut staged: Vec<_> = staged.collect();
-        told.extend(entry("Staged and not committed", &mut staged, 0));
+        told.extend(entry("Staged and not committed", &mut staged, None));
         listed.retain(|(.., path)| !staged.iter().any(|(.., other)| other == path));
         let unpushed = self.trees.get(&self.current).map_or(0, Tree::unpushed_count);
-        let also_modified = entry("Also modified and not committed", &mut listed, self.changes.hidden());
+        // The status may have been cut, or be older than what a person changed.
+        let also_modified = entry("Also modified and not committed", &mut listed, Some(self.changes.hidden()));
         let mut open: Vec<Pointed> = Vec::new();
         for (root, tree) in &self.trees {
             let list = if *root == self.current { &mut told } else { &mut open };

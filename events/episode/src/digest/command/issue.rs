@@ -13,8 +13,8 @@ const HEAD_WORDS: usize = 3;
 /// What is done with issues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::digest) enum IssueAct {
-    /// Files one of this title.
-    File(String),
+    /// Files one of this title with this program.
+    File { program: String, title: String },
     /// Closes those of these ids.
     Close(Vec<String>),
 }
@@ -49,7 +49,7 @@ fn act(words: &[&str]) -> Option<IssueAct> {
         None => None,
     });
     let title = option.or_else(|| rest.first().copied().filter(|word| !word.starts_with('-')))?;
-    (!title.is_empty()).then(|| IssueAct::File(title.to_owned()))
+    (!title.is_empty()).then(|| IssueAct::File { program: words[0].to_owned(), title: title.to_owned() })
 }
 
 #[cfg(test)]
@@ -58,15 +58,15 @@ mod tests {
 
     #[test]
     fn issues_are_filed_and_closed_by_the_words_of_their_tracker() {
-        let file = |title: &str| IssueAct::File(title.to_owned());
+        let file = |program: &str, title: &str| IssueAct::File { program: program.to_owned(), title: title.to_owned() };
         let close = |ids: &[&str]| IssueAct::Close(ids.iter().map(|id| (*id).to_owned()).collect());
         let check = |line: &str, expected: &[IssueAct]| assert_eq!(issue_acts(line), expected, "{line}");
-        check("cd web && bd create --title=\"Mend the jib\" --type=bug 2>&1", &[file("Mend the jib")]);
+        check("cd web && bd create --title=\"Mend the jib\" --type=bug 2>&1", &[file("bd", "Mend the jib")]);
         check(
             "bd create 'Mend the jib' -t bug -p 1; bd close web-1 web-2 --reason=x",
-            &[file("Mend the jib"), close(&["web-1", "web-2"])],
+            &[file("bd", "Mend the jib"), close(&["web-1", "web-2"])],
         );
-        check("gh issue create -t 'Mend it' --body 'x close y'", &[file("Mend it")]);
+        check("gh issue create -t 'Mend it' --body 'x close y'", &[file("gh", "Mend it")]);
         check("gh issue close 12 --comment done", &[close(&["12"])]);
         for nothing in
             ["gh pr create --title x", "docker create -t x", "npm create vite", "bd create --help", "bd list"]

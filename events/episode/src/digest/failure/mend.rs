@@ -23,6 +23,9 @@ const MAX_RIVALS: usize = 20;
 /// Maximum number of lines of edits that are quoted themselves.
 const MAX_LINES_QUOTED: usize = 2;
 
+/// Number of later calls among which the one that makes up for what was left out is looked for.
+const MAX_LATER: usize = 20;
+
 /// Something that was changed.
 pub(super) struct Change<'a> {
     /// Position, line and time of the call.
@@ -190,6 +193,8 @@ impl<'a> Walk<'a, '_> {
         // A check that passes in another form may check less.
         let is_telling = |step: &Step<'_>| !step.family().is_check() || step.in_its_environment() != step.text();
         if let Some(form) = form.filter(|_| by.is_some_and(is_telling)) {
+            let rest = deed.zip(failed).zip(by).and_then(|((deed, failed), by)| self.made_up_for(deed, failed, by));
+            let form = rest.map_or(form.clone(), |rest| format!("{form}, then by `{rest}`"));
             return (told(&form, line, at), by_name());
         }
         // Where the lines are cut, the agent may say what differs.
@@ -210,6 +215,24 @@ impl<'a> Walk<'a, '_> {
         let (shown_before, shown_now): (Vec<String>, Vec<String>) = (shown(&before), shown(&now));
         let is_absolute = now.split(' ').any(|word| word.starts_with('/') && !before.contains(word));
         (shown_before == shown_now && is_absolute).then(|| format!("by `{}` with absolute paths", passed.name()))
+    }
+
+    /// Returns the command that did what `passed` left out of what failed, in another form.
+    fn made_up_for(&self, deed: &Deed<'a>, failed: &Step<'a>, passed: &Step<'a>) -> Option<String> {
+        let words = |step: &Step<'a>| step.in_its_environment().split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let (before, now) = (words(failed), words(passed));
+        let left: Vec<&String> = before.iter().filter(|word| !now.contains(word)).collect();
+        if left.is_empty() || now.iter().any(|word| !before.contains(word)) {
+            return None;
+        }
+        let later = self.timeline.deeds.iter().filter(|later| later.began > deed.began).take(MAX_LATER);
+        let steps = later.filter(|later| later.succeeded()).filter_map(Deed::parsed_command).flat_map(Command::proven);
+        let makes_up = |step: &&Step<'a>| {
+            let own = words(step);
+            let is_other = own.iter().any(|word| word.starts_with('-') && !before.contains(word));
+            step.name() == failed.name() && is_other && left.iter().all(|word| own.contains(word))
+        };
+        steps.into_iter().find(makes_up).map(|step| shown(step.text()))
     }
 
     /// Returns how the command that passed switched off the check, if the one that failed did not.

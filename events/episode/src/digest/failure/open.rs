@@ -2,7 +2,6 @@
 
 use super::super::command::{Command, Family, Step};
 use super::super::timeline::Deed;
-use baton_conversation::record::Timestamp;
 
 /// A failure without a success so far.
 pub(super) struct Open<'a> {
@@ -23,8 +22,8 @@ pub(super) struct Open<'a> {
     pub(super) otherwise: Vec<usize>,
     /// Position of the first of them that shows it to be over: what was changed later was for something else.
     pub(super) gone: Option<usize>,
-    /// Line and time of the last run of its family, if that passed.
-    pub(super) passed: Option<(u64, Option<Timestamp>)>,
+    /// True if the last run of its family passed.
+    pub(super) passed: bool,
 }
 
 /// What showed a failure, which decides what shows that it is over.
@@ -103,6 +102,12 @@ impl<'a> Directory<'a> {
 }
 
 impl<'a> Open<'a> {
+    /// Returns true if a step is a check of the same kind as what failed, or runs the same.
+    pub(super) fn is_of(&self, step: &Step<'a>) -> bool {
+        let Subject::Command { all, .. } = &self.subject else { return true };
+        step.family().is_check() || all.iter().any(|failed| failed.text() == step.text())
+    }
+
     /// Notes that other steps of its family passed in a later call, if they did.
     pub(super) fn note_pass<'s>(
         &mut self,
@@ -124,7 +129,7 @@ impl<'a> Open<'a> {
             self.is_past |= !(is_narrower && steps.iter().any(is_whole)) || deed.commits();
             // Another script is another check.
             if step.family() != Family::Run && !is_narrower {
-                self.passed = Some((deed.result_line, deed.result_at));
+                self.passed = true;
             }
         }
     }

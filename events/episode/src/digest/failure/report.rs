@@ -61,7 +61,7 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         let said = pasted.or_else(|| {
             let change = mends?.edits.last()?.0;
             let is_trouble = |said: &String| {
-                Signs::read(said).has_any(&[Sign::Trouble, Sign::Object])
+                Signs::read(said).has_any(&[Sign::Trouble, Sign::Object, Sign::Absent])
                     || speech.names_cause((prompt.place, change), said)
             };
             defect(prompt.text).or_else(|| complaint(prompt.text).filter(is_trouble))
@@ -281,7 +281,7 @@ fn confirms(text: &str) -> bool {
 }
 
 fn complains_again(text: &str) -> bool {
-    text.len() <= MAX_PROMPT_BYTES && Signs::read(text).has_any(&[Sign::Trouble, Sign::Object])
+    text.len() <= MAX_PROMPT_BYTES && Signs::read(text).has_any(&[Sign::Trouble, Sign::Object, Sign::Absent])
 }
 
 /// Returns a sentence that has a label such as `Fix:` or `Fixed by`.
@@ -401,7 +401,8 @@ impl<'a> Mended<'a> {
         // Of several mends it is unknown which one the cause is of.
         let are_many = concluded.as_ref().is_some_and(|said| said.text.contains("; "));
         told.cause = told.cause.filter(|_| !are_many);
-        told.mend = concluded.or(told.mend);
+        // A label says nothing without what follows it.
+        told.mend = concluded.or(told.mend).filter(|said| !said.text.ends_with(':'));
         let (line, at) = told.mend.as_ref().map_or((self.line, self.at), |said| (said.line, said.at));
         let passed = self.passed.as_ref().map(|check| check.shown.as_str());
         let text = with_words(what, &told, &self.edits, passed);

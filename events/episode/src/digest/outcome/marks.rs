@@ -1,9 +1,13 @@
 //! What stands in a message, in order: headings, sentences, rows of tables, code.
 
 use super::super::sentence::{Sentence, is_decoration, lines, plain, words_of_prose};
+use baton_words::WordList;
 
 /// Maximum length of a line of code that is told with what leads to it, in characters.
 const CODE_CHARS: usize = 80;
+
+/// What reports count in brackets.
+static COUNTED: WordList = WordList::new(crate::WORDS, "counted things");
 
 /// Something that stands in a message.
 pub(super) enum Mark<'t> {
@@ -79,4 +83,24 @@ pub(super) fn row(line: &str) -> String {
     let before = before.map(|(_, cell)| cell.as_str()).collect::<Vec<_>>().join(" ");
     let told = cells.get(most).map_or("", String::as_str);
     if before.is_empty() { told.to_owned() } else { format!("{before}: {told}") }
+}
+
+/// Strips marks of emphasis, line breaks and what is counted in brackets, which the next edit makes wrong: `(92 lines)`.
+pub(super) fn on_one_line(text: &str) -> String {
+    let text = plain(text);
+    let mut told = String::with_capacity(text.len());
+    let mut words = text.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let number = word.strip_prefix('(').filter(|number| !number.is_empty());
+        let is_count = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+        let thing = words.peek().filter(|_| is_count).and_then(|next| next.split_once(')'));
+        if let Some((_, rest)) = thing.filter(|(thing, _)| COUNTED.has(&thing.to_lowercase())) {
+            words.next();
+            told.push_str(rest);
+            continue;
+        }
+        told.push_str(if told.is_empty() { "" } else { " " });
+        told.push_str(word);
+    }
+    told
 }

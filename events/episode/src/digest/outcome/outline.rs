@@ -8,9 +8,9 @@ use super::super::excerpt::{bare, closed, code_spans};
 use super::super::label::is_loose;
 use super::super::leftovers::leftovers;
 use super::super::sentence::{Sentence, list_marker, plain, sentences, words_of_prose};
-use super::marks::{Mark, marks, row};
+use super::marks::{Mark, marks, on_one_line, row};
 pub(super) use super::substance::is_lead;
-use super::substance::{MIN_WORDS, claims, says, sums_up, tells};
+use super::substance::{MIN_WORDS, assures, claims, says, sums_up, tells};
 use crate::lexicon::{Sign, Signs};
 use baton_words::WordList;
 
@@ -165,8 +165,11 @@ impl Outline {
         true
     }
 
-    /// Notes that an item is not told.
+    /// Notes that an item is not told; one of a section that is left out belongs to no list.
     fn lose(&mut self) {
+        if self.is_aside {
+            return;
+        }
         let lead = self.parts.iter_mut().rfind(|part| part.kind != Kind::Item);
         lead.into_iter().filter(|lead| lead.kind == Kind::Lead).for_each(|lead| lead.lost += 1);
     }
@@ -205,7 +208,8 @@ impl Outline {
         let level = line.bytes().take_while(|byte| *byte == b'#').count();
         let level = if level == 0 { usize::MAX } else { level };
         let mut line = bare(without_number(&plain(line.trim_start_matches('#'))));
-        self.is_aside = Signs::read(&line).has_any(&[Sign::NextHead, Sign::RemainingHead]) || is_required(&line);
+        let is_left = Signs::read(&line).has_any(&[Sign::NextHead, Sign::RemainingHead]);
+        self.is_aside = is_left || is_required(&line) || assures(&line);
         let mut words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 1);
         let mut names = words.any(|word| !GENERAL.has(&word.to_lowercase()));
         if names {
@@ -311,7 +315,7 @@ impl Outline {
         self.is_offered = offers || self.is_offered && is_lead(text);
         if begins_line(before) && is_labelled(text) {
             self.begin_section();
-            self.is_aside = is_required(text);
+            self.is_aside = is_required(text) || is_lead(text) && assures(text);
             if stays {
                 self.push(Kind::Label, without_number(text.trim_start_matches('*')));
             }
@@ -430,11 +434,6 @@ fn is_labelled(text: &str) -> bool {
                 || rest.trim_start().starts_with([':', '—', '–', '-'])
                 || rest.trim_start().starts_with('(') && (is_lead(text) || text.ends_with(')')))
     })
-}
-
-/// Strips marks of emphasis and line breaks.
-fn on_one_line(text: &str) -> String {
-    plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Strips the number of a heading: `2. `.

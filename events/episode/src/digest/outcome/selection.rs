@@ -19,6 +19,11 @@ const SHORT_CHARS: [usize; 2] = [90, 64];
 const REPLACERS: [&str; 6] = ["with", "by", "instead", "durch", "por", "par"];
 /// Fewest sections whose headings stand for what they tell.
 const MIN_AREAS: usize = 3;
+/// A longer sentence that tells a change does without a list, and room for the beginning of one, in characters.
+const SUM_CHARS: usize = 160;
+const LIST_CHARS: usize = 360;
+/// Room for the number of items that are not told, in characters.
+const MORE_CHARS: usize = 14;
 /// A section answers a request if it takes up so many more of its words than any other.
 const CLEARLY_MORE: usize = 2;
 /// Fewest letters of a word of a request that an answer takes up.
@@ -44,6 +49,8 @@ pub(super) fn select(mut parts: Vec<Part>, request: &str) -> String {
         let areas = || changed_areas(&parts).filter(|_| sum.is_empty()).or_else(|| told_changes(&parts));
         if let Some(areas) = Some(()).filter(|()| names).and_then(|()| areas()) {
             return sum + &areas;
+        } else if let Some(told) = begun_list(&parts) {
+            return told;
         } else if parts.iter().any(changes) {
             without_lists(&mut parts);
         } else {
@@ -70,7 +77,8 @@ fn length(parts: &[Part]) -> usize {
     parts.iter().map(|part| part.head.chars().count() + 2).sum()
 }
 
-/// Returns the headings of the sections with lists and the other labels, if most of these tell changes, several name something, and all fit.
+/// Returns the headings of the sections with lists and the other labels, if most of these tell changes, several name
+/// something, and all fit: each with as many of its items as its share of the room takes.
 fn changed_areas(parts: &[Part]) -> Option<String> {
     let items = |section: usize| parts.iter().filter(move |part| part.section == section && part.kind == Kind::Item);
     let is_area = |part: &&Part| {
@@ -78,17 +86,67 @@ fn changed_areas(parts: &[Part]) -> Option<String> {
             || part.kind == Kind::Label && !is_lead(&part.whole)
     };
     let headings: Vec<&Part> = parts.iter().filter(is_area).collect();
-    let told = |part: &Part| if part.names_section() { part.whole.clone() } else { part.head.clone() };
     let changes = |part: &&&Part| {
         !part.names_section() || items(part.section).any(|part| Signs::read(&part.whole).has(Sign::Change))
     };
     let names = headings.iter().map(|part| &part.head).filter(|head| !head.is_empty()).collect::<BTreeSet<_>>().len();
-    let told = headings.iter().map(|part| told(part).trim_end_matches([':', '：', '.']).to_owned());
-    let mut told: Vec<String> = told.collect();
-    told.dedup();
-    let told = told.join("; ");
     let is_of_changes = headings.iter().filter(changes).count() * 2 >= headings.len() && names >= MIN_AREAS;
-    (is_of_changes && told.chars().count() + 9 <= MAX_CHARS).then(|| format!("Changed: {told}"))
+    let name = |part: &Part| {
+        let told = if part.names_section() { &part.whole } else { &part.head };
+        told.trim_end_matches([':', '：', '.']).to_owned()
+    };
+    // A section in parts has its heading once.
+    let mut areas: Vec<(String, Vec<&str>)> = Vec::new();
+    for part in &headings {
+        let own =
+            if part.names_section() { items(part.section).map(|item| item.head.as_str()).collect() } else { vec![] };
+        match areas.last_mut().filter(|(last, _)| *last == name(part)) {
+            Some((_, known)) => known.extend(own),
+            None => areas.push((name(part), own)),
+        }
+    }
+    let length: usize = areas.iter().map(|(name, _)| name.chars().count() + 2).sum::<usize>() + 9;
+    let share = MAX_CHARS.checked_sub(length).filter(|_| is_of_changes)? / areas.len().max(1);
+    let told = areas.iter().map(|(name, items)| format!("{name}{}", begun(items, share)));
+    Some(format!("Changed: {}", told.collect::<Vec<_>>().join("; ")))
+}
+
+/// Returns a short sentence that tells a change, if it is the only one, with the beginning of the first list behind it: alone
+/// it says little more than the title.
+fn begun_list(parts: &[Part]) -> Option<String> {
+    let mut sentences = parts.iter().filter(|part| part.kind == Kind::Sentence);
+    let sum = sentences.next().filter(|sum| Signs::read(&sum.whole).has(Sign::Change))?;
+    let leads = parts.iter().filter(|part| matches!(part.kind, Kind::Lead | Kind::Label));
+    let is_only = sentences.next().is_none() && !leads.into_iter().any(|lead| statement(&lead.whole).is_some());
+    let is_short = sum.whole.chars().count() <= SUM_CHARS && is_only;
+    let first = parts.iter().find(|part| part.kind == Kind::Item).filter(|_| is_short)?;
+    let named = parts.iter().find(|part| part.section == first.section && part.names_section())?;
+    let items: Vec<&str> = parts
+        .iter()
+        .filter(|part| part.section == first.section && part.kind == Kind::Item)
+        .map(|part| &*part.head)
+        .collect();
+    let begun = begun(&items, LIST_CHARS);
+    let begun = begun.strip_prefix(": ")?;
+    let name = named.whole.trim_end_matches([':', '：']);
+    Some(format!("{} {name}: {begun}", closed(sum.whole.clone())))
+}
+
+/// Returns the first items of a list that fit, with the number of the others; nothing if none fits.
+fn begun(items: &[&str], room: usize) -> String {
+    let mut left = room.saturating_sub(MORE_CHARS);
+    let fits = |item: &&&str| {
+        let costs = item.chars().count() + 2;
+        let fits = costs <= left;
+        left = left.saturating_sub(costs);
+        fits
+    };
+    let told: Vec<&str> = items.iter().take_while(fits).copied().collect();
+    match (told.len(), items.len() - told.len()) {
+        (0, _) => String::new(),
+        (_, 0) => format!(": {}", told.join(", ")),
+        (_, more) => format!(": {} and {more} more", told.join(", ")),
+    }
 }
 
 /// Returns the headings that tell changes themselves, if there are several and all fit.

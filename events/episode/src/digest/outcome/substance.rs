@@ -13,6 +13,9 @@ pub(super) const MIN_WORDS: usize = 3;
 static CHECKS: WordList = WordList::new(crate::WORDS, "words of checks");
 static VERDICTS: WordList = WordList::new(crate::WORDS, "words of verdicts");
 
+/// Words that claim that something stayed as it was, or was looked at.
+static ASSURANCES: WordList = WordList::new(crate::WORDS, "assurances");
+
 /// Words for what is in a commit and what is not.
 const TREE: [&str; 5] = ["committed", "staged", "uncommitted", "unstaged", "untracked"];
 
@@ -27,6 +30,7 @@ pub(super) fn tells(sentence: &Sentence<'_>) -> bool {
         && !is_idle
         && !is_label(sentence.text)
         && !claims_all(sentence.text)
+        && !assures(sentence.text)
         && !is_of_links(sentence.text)
         && !sentence.quoted
         && !is_of_checks(sentence.text)
@@ -39,6 +43,19 @@ fn claims_all(text: &str) -> bool {
     let first = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_lowercase();
     let begins = ALL.has(&first) || ALL.iter().any(|all| !all.is_ascii() && text.starts_with(all));
     begins && !is_lead(text) && !text.contains('`') && !has_path(text)
+}
+
+/// Returns true for a sentence that assures that something stayed as it was, or was looked at, without naming what shows it.
+pub(super) fn assures(text: &str) -> bool {
+    let text = plain(text);
+    // The label of an item names it.
+    let said = text.split_once(": ").map_or("", |(_, said)| said);
+    let begins = |text: &str| {
+        let first = text.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+        first.is_some_and(|first| ASSURANCES.has(&first.to_lowercase()))
+            || ASSURANCES.iter().any(|word| !word.is_ascii() && text.starts_with(word))
+    };
+    !text.contains('`') && !has_path(&text) && (begins(&text) || begins(said))
 }
 
 /// Returns true for a sentence behind a label of few words: `In short: …`.

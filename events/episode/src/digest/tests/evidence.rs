@@ -123,7 +123,8 @@ fn a_failure_of_a_chain_is_that_of_the_step_that_failed() {
             &[(error, Some("by edits to src/a.ts; `bun run lint` passed"))],
         );
     }
-    check_errors(&chain(Report::default()).ok("bun run lint"), &[(error, Some("passed later"))]);
+    // The other part of the line may fail still.
+    check_errors(&chain(Report::default()).ok("bun run lint"), &[(error, None)]);
     // The tests that passed before it end their own failure.
     let before = Session::default().failed("bun run test", 1, "boom").edit("src/b.ts", 1, 0);
     let session = before.ran("bun run test && bun run lint", None, Outcome::Failed, Some("src/a.ts: unused"), script());
@@ -242,4 +243,21 @@ fn the_tests_before_a_script_that_failed_stand() {
         .said("run test bun run test 2>&1 | tail -3 && bun run lint 2>&1 | tail -3", script)
         .digest();
     assert_eq!(episode.state.check.as_deref(), Some("bun run test"));
+}
+
+#[test]
+fn what_was_left_out_and_done_in_another_form_is_told_with_both() {
+    let files = "src/winch.css src/drum.css src/rope.css src/hook.css";
+    let ignored = "The following paths are ignored by one of your .gitignore files: out";
+    let mended = |session: Session| session.digest().errors[0].resolution.as_ref().map(|told| told.text.clone());
+    let rest = || {
+        let failed = Session::default().failed(&format!("git add {files} out/all.css"), 1, ignored);
+        failed.ok(&format!("git add {files}"))
+    };
+    assert_eq!(mended(rest()).as_deref(), Some("by `git add` without `out/all.css`"));
+    let forced = "by `git add` without `out/all.css`, then by `git add -f out/all.css`";
+    assert_eq!(mended(rest().ok("git add -f out/all.css")).as_deref(), Some(forced));
+    for other in ["git add -f out/other.css", "git add out/all.css", "rm -f out/all.css"] {
+        assert_eq!(mended(rest().ok(other)), mended(rest()), "{other}");
+    }
 }

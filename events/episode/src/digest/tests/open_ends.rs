@@ -68,7 +68,7 @@ fn a_call_that_nobody_allowed_is_open_until_another_does_the_same() {
 #[test]
 fn an_issue_that_was_filed_is_open_until_it_is_closed() {
     let filed = || start().ok("bd show web-4").ok("bd create --title='Mend the jib' --type=bug");
-    let open = (4, "Issue filed and not closed: Mend the jib");
+    let open = (4, "Issue filed with `bd` and not closed: Mend the jib");
     let done = |session: Session| session.reply("I mended the mast.");
     check(done(filed()), &[open], &[]);
     let twice = filed().ok("bd create 'Mend the jib' -t bug");
@@ -77,7 +77,7 @@ fn an_issue_that_was_filed_is_open_until_it_is_closed() {
     check(done(filed().ok("bd close web-5 --reason=done")), &[], &[]);
     check(done(start().failed("gh issue create -t Jib", 1, "no token").ok("ls")), &[], &[]);
     let two = filed().ok("gh issue create --title 'Grease the hook'");
-    check(done(two), &[(6, "Issue filed and not closed: Mend the jib; Grease the hook")], &[]);
+    check(done(two), &[(6, "Issue filed with `bd`, `gh` and not closed: Mend the jib; Grease the hook")], &[]);
 }
 
 #[test]

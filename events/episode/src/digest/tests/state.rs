@@ -117,3 +117,52 @@ fn a_long_prompt_is_for_what_its_heading_names() {
     let objective = Session::default().prompt(&prompt).edit("docs/quay.md", 9, 0).digest().objective;
     assert_eq!(objective, "Design a quay without a winch. You work in the harbour.");
 }
+
+#[test]
+fn repairs_at_the_end_are_told_after_what_they_repair() {
+    let said = "The winch now stops at the mark by `Mark::read`.";
+    let big = || Session::default().prompt("Stop the winch at the mark").edit("src/winch.rs", 90, 1).reply(said);
+    let first = "Raised the limit of `Drum`, as it had been read from the wrong end of the rope when the load was small, \
+                 which left the hook below the deck";
+    let repaired = big().prompt("The hook hangs too low").edit("src/winch.rs", 4, 2).reply(first);
+    let last = repaired.prompt("It hums").edit("src/winch.rs", 2, 2).reply("Greased the bearing of `Drum`.");
+    check(last, &format!("{said} Greased the bearing of `Drum`."));
+}
+
+#[test]
+fn the_last_request_is_told_if_nothing_was_done_for_it() {
+    let asked = |session: Session| session.digest().last_request.map(|asked| asked.text);
+    let next = "Now show the load on the panel of the deck";
+    assert_eq!(asked(winch().prompt(next).reply("Which panel do you mean?")).as_deref(), Some(next));
+    let told = winch().prompt(next).reply("Which panel do you mean?").digest().continuation_context;
+    assert!(told.contains(&format!(" Asked last: {next}. ")), "{told}");
+    assert_eq!(asked(winch().prompt(next).edit("src/panel.rs", 3, 0).reply("Done in `panel.rs`.")), None);
+    for other in ["thanks, great", "commit it", "Stop the winch at the mark"] {
+        assert_eq!(asked(winch().prompt(other).reply("It is as it was.")), None, "{other}");
+    }
+}
+
+#[test]
+fn a_plan_that_nobody_approved_is_told_with_its_place_and_its_goal() {
+    let place = "/home/ada/plans/quiet-hook.md";
+    let text = "# Plan: Show the load\n\n## Context\nNobody sees it.\n\nGoal: Show the load on the panel of the deck.";
+    let session = Session::default().cwd("/srv/crane").prompt("Plan how the load is shown").edit(place, 9, 0);
+    let call = session.call("ExitPlanMode", json!({ "plan": text }), None);
+    let episode = call.result(Outcome::Denied, None, None).digest();
+    assert_eq!(episode.unresolved[0].text, format!("Plan not approved: Show the load (written to {place})"));
+    let told = "Planned, not approved: Show the load on the panel of the deck.";
+    assert_eq!(episode.in_progress.as_deref(), Some(told));
+}
+
+#[test]
+fn a_polite_question_is_a_goal_without_its_mark() {
+    let goal = |prompt: &str| Session::default().prompt(prompt).reply("I looked.").digest().continuation_context;
+    assert!(
+        goal("Can you please mend `jib.rs` of the old crane? It leaks.")
+            .starts_with("Goal: mend `jib.rs` of the old crane. It leaks.")
+    );
+    assert!(
+        goal("Why does the old crane leak at night? It is dry.")
+            .starts_with("Goal: Why does the old crane leak at night? It is dry.")
+    );
+}

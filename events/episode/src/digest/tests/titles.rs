@@ -175,3 +175,17 @@ fn a_title_that_is_an_error_says_that_it_was_mended() {
     check(mended, "Fix: The winch is stuck at its mark");
     check(reported().reply("I do not know why it is stuck."), "Error: the winch is stuck at its mark");
 }
+
+#[test]
+fn a_greeting_is_neither_title_nor_goal_if_anything_else_was_said() {
+    let greeted = || Session::default().prompt("hi").reply("Hello.").prompt("¡Hola!").reply("Hello.");
+    let told = |session: Session| {
+        let episode = session.digest();
+        (episode.title, episode.objective)
+    };
+    let both = |title: &str, objective: &str| (title.to_owned(), objective.to_owned());
+    assert_eq!(told(greeted().prompt("run ls").ok("ls").reply("3 files.")), both("Run ls", "run ls"));
+    let titled = greeted().title(TitleSource::Model, "hi").prompt("Why does the winch hum?").reply("It is dry.");
+    assert_eq!(told(titled), both("Why does the winch hum", "Why does the winch hum?"));
+    assert_eq!(told(greeted()).0, "Hi");
+}

@@ -65,12 +65,12 @@ fn what_no_commit_took_is_not_committed() {
     let cut = |missing, line| commit(cut_status(missing), line, "1a2b3c4", "Grease");
     let one_and = "git add jib.rs && git commit -m Grease";
     check(cut(0, one_and), &left);
-    check(cut(3, one_and), &[left[0], "Also modified and not committed: mast.rs and 2 more"]);
+    check(cut(3, one_and), &[left[0], "Also modified and not committed: mast.rs and others"]);
     // What git refused to stage is none of the files that the status left out.
     let refused = cut_status(3).failed("git add jib.rs dist/a.css", 1, "dist is ignored");
     check(
         commit(refused, one_and, "1a2b3c4", "Grease"),
-        &[left[0], "Also modified and not committed: mast.rs and 2 more"],
+        &[left[0], "Also modified and not committed: mast.rs and others"],
     );
     check(cut(2, "git add jib.rs oil.rs && git commit -m Grease"), &left);
     check(cut(3, "git add . && git commit -m Grease"), &[]);

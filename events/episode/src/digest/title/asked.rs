@@ -3,7 +3,6 @@
 use super::super::excerpt::head;
 use super::super::exchange::conclusion;
 use super::super::failure::shown_line;
-use super::super::is_for_the_harness;
 use super::super::label::{
     MAX_WORDS, MIN_WORDS, capitalised, count, file_name, fits, is_article, is_joint, is_loose, label,
 };
@@ -15,6 +14,7 @@ use super::super::request::{
 use super::super::sentence::{is_decoration, plain};
 use super::super::task::{Task, main_task};
 use super::super::timeline::{Deed, Round, Timeline};
+use super::super::{is_for_the_harness, is_greeting};
 use crate::lexicon::{Sign, Signs};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,8 +38,11 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     let answered = |round: &Round<'_>| !round.replies.is_empty() || !round.deeds.is_empty();
     let telling = |round: &&&Round<'_>| has_substance(typed(round));
     let round = rounds.iter().find(|round| answered(round) && telling(round)).or_else(|| rounds.iter().find(telling));
-    let not_for_the_harness = |round: &&&Round<'_>| !typed(round).is_empty() && !is_for_the_harness(typed(round));
-    let text = typed(round.or_else(|| rounds.iter().find(not_for_the_harness)).or(rounds.first())?);
+    let says = |round: &&&Round<'_>| {
+        let text = typed(round);
+        !text.is_empty() && !is_for_the_harness(text) && !is_greeting(text)
+    };
+    let text = typed(round.or_else(|| rounds.iter().find(says)).or(rounds.first())?);
     if let Some(heading) = text.lines().next().filter(|line| line.starts_with('#') && is_decoration(line)) {
         return Some(label(heading)).filter(|title| !title.is_empty());
     }
