@@ -68,7 +68,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use self::attempt::{Action, Attempt, attempts};
 use self::command::Command;
 pub use self::command::{Check, Part, Ran, check_kind, check_words, checks, failing_line, failing_program, programs};
-pub(crate) use self::continuation::{last_asked, last_commit};
+pub(crate) use self::continuation::{last_asked, last_commit, planned};
 pub(crate) use self::courtesy::{is_courtesy, is_greeting};
 pub(crate) use self::excerpt::contains_title;
 pub use self::excerpt::{one_line, sentences_within, without_filter_mark};

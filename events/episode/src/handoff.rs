@@ -18,7 +18,9 @@ pub use relevance::is_relevant;
 
 use uuid::Uuid;
 
-use crate::digest::{Episode, ErrorLine, MODEL_MARK, Pointed, check_kind, contains_title, last_asked, last_commit};
+use crate::digest::{
+    Episode, ErrorLine, MODEL_MARK, Pointed, check_kind, contains_title, last_asked, last_commit, planned,
+};
 use baton_conversation::filter::{RECALL_CLOSE, RECALL_OPEN};
 use baton_conversation::item::Agent;
 use baton_conversation::record::{SessionId, Timestamp};
@@ -106,6 +108,9 @@ impl Facts {
         // Those that no longer hold come first, as the last ones matter most.
         let decisions: Vec<Pointed> = episode.superseded_by_person().chain(episode.decisions_elsewhere()).collect();
         let also_modified: Vec<Pointed> = episode.state.also_modified.iter().cloned().collect();
+        // What the session did not change goes first if room is short.
+        let mut unresolved = entries(&[also_modified, episode.unresolved_elsewhere()].concat());
+        unresolved.extend(planned(episode).map(|text| quoted(text, ENTRY_CHARS)));
         Self {
             relevant: is_relevant(episode),
             files: files(episode),
@@ -115,8 +120,7 @@ impl Facts {
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
             modified: last_entries(&episode.changed_files()).map(|file| path(file)).collect(),
             without_commit: episode.is_without_commit(),
-            // What the session did not change goes first if room is short.
-            unresolved: entries(&[also_modified, episode.unresolved_elsewhere()].concat()),
+            unresolved,
             next_steps: entries(&episode.next_steps),
             branch: branch(episode),
             uncommitted: last_entries(&episode.state.uncommitted).map(|file| path(file)).collect(),

@@ -26,6 +26,8 @@ pub(super) const MAX_CHARS: usize = 2_000;
 const SHORT_STATE_CHARS: usize = 500;
 /// Label of what the work came to, in the words of the agent: a report, not a fact.
 pub(super) const STATE: &str = "The agent reported: ";
+/// Label of what a plan that nobody approved is about.
+const PLANNED: &str = "Planned, not approved: ";
 /// Maximum length of the goal, in characters.
 const GOAL_CHARS: usize = 420;
 /// A shorter goal ("fix these") is told after the title, in words.
@@ -106,6 +108,11 @@ fn without_request_lead(text: &str) -> String {
 pub(crate) fn last_asked(episode: &Episode) -> Option<&Pointed> {
     let is_told = |asked: &&Pointed| episode.unresolved.iter().any(|open| open.line == asked.line);
     episode.last_request.as_ref().filter(|asked| !is_told(asked))
+}
+
+/// Returns what a plan that nobody approved is about.
+pub(crate) fn planned(episode: &Episode) -> Option<&str> {
+    episode.in_progress.as_deref().filter(|text| text.starts_with(PLANNED))
 }
 
 /// Returns the sentence about the last commit.
@@ -297,7 +304,7 @@ fn files(episode: &Episode) -> Option<String> {
 pub(super) fn in_progress(timeline: &Timeline<'_>) -> Option<String> {
     broken_off(timeline).or_else(|| {
         let gist = plan::unapproved(timeline)?.gist(PLAN_CHARS)?;
-        Some(closed(format!("Planned, not approved: {gist}")))
+        Some(closed(format!("{PLANNED}{gist}")))
     })
 }
 

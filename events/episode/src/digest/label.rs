@@ -116,6 +116,17 @@ fn before_last_joint<'w, 'a>(words: &'w [&'a str]) -> &'w [&'a str] {
     if whole { words } else { &words[..cut.unwrap_or(end)] }
 }
 
+/// Strips `Plan:`, `Plan to` and a `Plan` at the end from a heading.
+pub(super) fn without_plan_label(heading: &str) -> &str {
+    if let Some(rest) = ["Plan to ", "Plan for "].iter().find_map(|label| heading.strip_prefix(label)) {
+        return rest;
+    }
+    let (label, rest) = heading.split_once([':', '—', '–']).unwrap_or(("", heading));
+    let is_label = count(label) <= 2 && label.trim_end().to_lowercase().ends_with("plan");
+    let heading = if is_label { rest.trim_start() } else { heading };
+    heading.strip_suffix(" Plan").filter(|rest| count(rest) >= MIN_WORDS).unwrap_or(heading)
+}
+
 /// Returns the number of words; three signs of a script without blanks count as one.
 pub(super) fn count(text: &str) -> usize {
     let is_wide = |c: char| matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');

@@ -3,13 +3,13 @@
 use super::clause::shortened;
 use super::excerpt::{closed, one_line, sentences_within, without_filter_mark};
 use super::failure::shown_line;
+use super::label::without_plan_label;
 use super::outcome;
 use super::plan;
 use super::request::{Clause, before_log, clauses, has_substance, own_sentences, questions, wants, without_politeness};
 use super::sentence::{plain, sentences};
 use super::task::{Task, main_task};
 use super::timeline::{Timeline, Undone};
-use super::title::without_plan_label;
 use super::{OBJECTIVE_CHARS, is_for_the_harness, is_greeting, without_pictures};
 use crate::lexicon::{Sign, Signs};
 

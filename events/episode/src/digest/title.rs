@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::command::{GitAct, Paths, git_steps};
 use super::excerpt::{one_line, without_filter_mark};
 use super::failure::Failure;
-use super::label::{MAX_WORDS, MIN_WORDS, capitalised, count, fits, label};
+use super::label::{MAX_WORDS, MIN_WORDS, capitalised, count, fits, label, without_plan_label};
 use super::plan::{self, Plan};
 use super::sentence::plain;
 use super::task::{Task, changed_by};
@@ -293,17 +293,6 @@ fn extended(title: &str, subject: &str) -> Option<String> {
     let ends = more.match_indices(", ").map(|(at, _)| at).chain([more.len()]).collect::<Vec<_>>();
     let end = ends.into_iter().rfind(|end| count(&subject[..title.len() + end]) <= MAX_WORDS)?;
     Some(format!("{title}{}", &more[..end]))
-}
-
-/// Strips `Plan:`, `Plan to` and a `Plan` at the end from a heading.
-pub(super) fn without_plan_label(heading: &str) -> &str {
-    if let Some(rest) = ["Plan to ", "Plan for "].iter().find_map(|label| heading.strip_prefix(label)) {
-        return rest;
-    }
-    let (label, rest) = heading.split_once([':', '—', '–']).unwrap_or(("", heading));
-    let is_label = count(label) <= 2 && label.trim_end().to_lowercase().ends_with("plan");
-    let heading = if is_label { rest.trim_start() } else { heading };
-    heading.strip_suffix(" Plan").filter(|rest| count(rest) >= MIN_WORDS).unwrap_or(heading)
 }
 
 /// Returns the titles of the session's pull requests and the subjects of its commits, in order, without those whose

@@ -331,3 +331,21 @@ proptest! {
         prop_assert_eq!(told(&episode, Occasion::Handoff, max).text, text);
     }
 }
+
+#[test]
+fn the_last_request_and_an_unapproved_plan_are_told_unless_an_open_matter_tells_them() {
+    let planned = "Planned, not approved: Show the lock on the panel.";
+    let asked = Pointed { text: "Show the lock on the panel".to_owned(), line: 9, at: None };
+    let episode = Episode { last_request: Some(asked), in_progress: Some(planned.to_owned()), ..episode() };
+    let handoff = told(&episode, Occasion::Handoff, MAX_BYTES);
+    let objective =
+        "Refresh once: Refresh the token once, not once for each tab. Asked last: Show the lock on the panel";
+    assert_eq!(handoff.objective.as_deref(), Some(objective));
+    assert_eq!(handoff.unresolved, ["make lint still fails", planned]);
+    let unanswered = Pointed { text: "No answer to: Show the lock".to_owned(), line: 9, at: None };
+    let is_open =
+        Episode { unresolved: vec![unanswered], in_progress: Some("`make` was still running.".to_owned()), ..episode };
+    let handoff = told(&is_open, Occasion::Handoff, MAX_BYTES);
+    assert!(handoff.objective.is_some_and(|told| !told.contains("Asked last")));
+    assert_eq!(handoff.unresolved, ["No answer to: Show the lock"]);
+}

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use super::super::excerpt::{one_line, sentences_within, without_filter_mark};
 use super::super::file;
+use super::super::label::without_plan_label;
 use super::super::outcome::stated_goal;
 use super::super::sentence::{plain, sentences};
 use super::super::timeline::Timeline;
-use super::super::title::without_plan_label;
 use super::super::{LINE_CHARS, Pointed};
 use super::{Kind, first_statement, is_presented, sections, text};
 
