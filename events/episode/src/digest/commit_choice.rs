@@ -101,7 +101,7 @@ pub fn is_commit_scope(decision: &str) -> bool {
     let are_names =
         !files.is_empty() && between.all(|text| matches!(text.trim_start_matches(" and others"), "" | ", " | "; not "));
     let lower = said.to_lowercase();
-    let is_of_commit = || lower.contains("commit") || lower.contains("stage");
+    let is_of_commit = || ["commit", "stage"].iter().any(|word| lower.contains(word)) || files.contains("; not `");
     decision.starts_with(LEAVE) && decision.ends_with(OUT)
         || are_names && is_of_commit() && Signs::read(said).has(Sign::Restrict)
 }
@@ -242,6 +242,7 @@ mod tests {
             "Leave `mast.rs` out of the commit",
             "I'll commit only the files of the jib: `jib.rs`, `hook.rs`; not `mast.rs`",
             "Stage only what belongs to it: `jib.rs`",
+            "Only these are part of the task: `jib.rs` and others; not `mast.rs`",
         ] {
             assert!(is_commit_scope(scope), "{scope}");
         }

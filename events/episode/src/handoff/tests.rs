@@ -338,8 +338,7 @@ fn the_last_request_and_an_unapproved_plan_are_told_unless_an_open_matter_tells_
     let asked = Pointed { text: "Show the lock on the panel".to_owned(), line: 9, at: None };
     let episode = Episode { last_request: Some(asked), in_progress: Some(planned.to_owned()), ..episode() };
     let handoff = told(&episode, Occasion::Handoff, MAX_BYTES);
-    let objective =
-        "Refresh once: Refresh the token once, not once for each tab. Asked last: Show the lock on the panel";
+    let objective = "Refresh the token once, not once for each tab. Asked last: Show the lock on the panel";
     assert_eq!(handoff.objective.as_deref(), Some(objective));
     assert_eq!(handoff.unresolved, ["make lint still fails", planned]);
     let unanswered = Pointed { text: "No answer to: Show the lock".to_owned(), line: 9, at: None };

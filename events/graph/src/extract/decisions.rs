@@ -7,7 +7,7 @@ use crate::one_line::one_line;
 use crate::preference::{Rule, rule_in_refusal, rules};
 use crate::{Label, Relation};
 use baton_conversation::item::{Body, Item, Outcome};
-use baton_episode::digest::{Episode, Pointed, answered, is_left_to_the_reader, settled, tells_how};
+use baton_episode::digest::{Episode, Pointed, answered, is_commit_scope, is_left_to_the_reader, settled, tells_how};
 
 /// Maximum length of a command inside a fact, in characters.
 const SHORT_CHARS: usize = 80;
@@ -125,10 +125,22 @@ impl Extractor<'_> {
 }
 
 /// Returns true if a decision also matters later. What a person says on refusing a call mostly concerns that one call,
-/// unless it tells how; and a question that was acted on states nothing.
+/// unless it tells how; a question that was acted on states nothing; and the files of one commit are no rule.
 fn is_lasting(text: &str) -> bool {
-    if text.starts_with(PERSON.trim_start()) && text.ends_with(['?', '？']) {
+    if is_commit_scope(text) || text.starts_with(PERSON.trim_start()) && text.ends_with(['?', '？']) {
         return false;
     }
     text.strip_prefix(REFUSED).is_none_or(|rest| rest.split_once(": ").is_some_and(|(_, said)| tells_how(said)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_lasting;
+
+    #[test]
+    fn the_files_of_one_commit_are_decided_for_that_commit_alone() {
+        assert!(is_lasting("We use sled instead of SQLite because it is embedded"));
+        assert!(!is_lasting("I'll commit only the files of the jib: `jib.rs`; not `mast.rs`"));
+        assert!(!is_lasting("User: shall I commit it?"));
+    }
 }
