@@ -34,6 +34,7 @@ mod project_overview;
 mod question;
 mod recall;
 mod reindex;
+mod relay;
 mod replay;
 mod resume;
 mod search;
@@ -156,6 +157,8 @@ enum Command {
     Graph(graph::Args),
     /// Manage the Markdown notes written for people
     Vault(vault::Args),
+    /// Share sessions with your other machines and your team, through a folder that reads nothing
+    Relay(relay::Args),
     /// Forget sessions: delete what is stored about them and never read them again
     Forget(forget::Args),
     /// Shorten old conversations to what their episodes need
@@ -392,6 +395,7 @@ pub fn run(cli: Cli) -> Result<ExitCode, Error> {
         Command::Unindexed(args) => unindexed::run(&environment, &args),
         Command::Sync(args) => sync::run(&environment, &args),
         Command::Vault(args) => vault::run(&environment, &args),
+        Command::Relay(args) => relay::run(&environment, &args),
         Command::Forget(args) => forget::run(&environment, &args),
         Command::Reindex(args) => reindex::run(&environment, &args),
         Command::Enrich(args) => enrich::run(&environment, &args),

@@ -10,12 +10,14 @@ use baton_protocol::Agent;
 /// Path of the examples in a checkout.
 const FOLDER: &str = "replay-fixtures/transcripts/claude";
 
-/// Returns the examples if commands should answer from them: there are no transcripts, nothing was ever recorded, and
-/// the working directory is a checkout.
+/// Returns the examples if commands should answer from them: there are no transcripts, nothing was ever recorded, the
+/// home belongs to no team, and the working directory is a checkout.
 pub fn stand_in(environment: &Environment) -> Option<PathBuf> {
     let folder = folder().ok()?;
     // Checked in this order so that a home with a log never waits for a root.
-    let is_place = environment::log_is_empty(environment) && folder.join("projects").is_dir();
+    let is_place = environment::log_is_empty(environment)
+        && !environment.home.join("relay").exists()
+        && folder.join("projects").is_dir();
     // A variable naming an unreadable directory is an error; the examples must not hide it.
     let wanted = is_place
         && environment::unfit_directories(environment).is_empty()

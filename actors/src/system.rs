@@ -37,6 +37,7 @@ use baton_views::conversation::Conversations;
 
 use baton_memos::Memos;
 use baton_queries::page_requests::PageRequests;
+use baton_relay::Team;
 use baton_tracking::session;
 use baton_tracking::supervisor;
 use baton_tracking::supervisor::Progress;
@@ -222,7 +223,15 @@ impl System {
             throttle: throttle.clone(),
             stop: stop.subscribe(),
         }));
-        let catalog = Catalog { table: table.clone(), settings: settings.clone() };
+        let team = Arc::new(Team::new(baton_relay::Options {
+            home: home.clone(),
+            settings: settings.clone(),
+            table: table.clone(),
+            journal: journal.clone(),
+            chunks: chunks.clone(),
+            clock: clock.clone(),
+        }));
+        let catalog = Catalog { table: table.clone(), settings: settings.clone(), others: team.others() };
         let conversations = Arc::new(Conversations::new(catalog.clone(), chunks.clone(), indexer.clone()));
         let note_writer = Arc::new(NoteWriter::new(baton_vault::Options {
             home: home.clone(),
@@ -278,6 +287,7 @@ impl System {
             newer_version: Arc::new(DailyCheck::new(settings.clone())),
             folded: Arc::default(),
             fork_usage: Arc::default(),
+            team: team.clone(),
             page_requests: PageRequests::default(),
             stop,
         });
@@ -300,6 +310,7 @@ impl System {
         let memory = indexer::Options {
             journal: journal.clone(),
             table: table.clone(),
+            others: team.others(),
             settings: settings.clone(),
             chunks,
             memory: home.join("memory"),
@@ -369,6 +380,8 @@ impl System {
         tasks.spawn("rereading", move || rereading.clone().run(stop.subscribe()));
         let (checking, stop) = (parts.newer_version.clone(), parts.stop.clone());
         tasks.spawn("newer_version", move || checking.clone().run(stop.subscribe()));
+        let stop = parts.stop.clone();
+        tasks.spawn("relay", move || team.clone().run(stop.subscribe()));
         let serving = parts.clone();
         tasks.spawn("page", move || baton_page::serve(serving.clone()));
         let exporter = Exporter::start(parts.states_file.clone(), &tasks);

@@ -33,7 +33,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "help",
         ],
     ),
-    ("Configure", &["install", "uninstall", "service", "config", "session-tracking", "completions"]),
+    ("Configure", &["install", "uninstall", "service", "config", "session-tracking", "relay", "completions"]),
     (
         "Maintain",
         &[

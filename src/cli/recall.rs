@@ -154,5 +154,6 @@ fn place(output: &Output, entry: &RecallEntry) -> String {
     let id = output.id(&entry.session_id);
     let line = entry.line.map_or_else(String::new, |line| format!(":{line}"));
     let day = entry.day.as_deref().map_or_else(String::new, |day| format!("{day}, "));
-    print::plain(&format!("{day}{id}{line}"))
+    let from = entry.from.as_ref().map_or_else(String::new, |from| format!("{}, ", from.name));
+    print::plain(&format!("{from}{day}{id}{line}"))
 }

@@ -225,7 +225,8 @@ fn heading(output: &Output, hit: &Hit) {
     let of =
         hit.parent_session_id.as_deref().map_or(String::new(), |parent| format!(", subagent of {}", output.id(parent)));
     let about = [project, &day, &id].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-    let about = print::one_line(&format!("({about}{of})"), usize::MAX);
+    let from = hit.from.as_ref().map_or_else(String::new, |from| format!(", by {} on {}", from.name, from.machine));
+    let about = print::one_line(&format!("({about}{of}{from})"), usize::MAX);
     let room = output.fit().map_or(usize::MAX, |fit| fit.saturating_sub(print::columns(&about) + 6).max(20));
     let title = match print::one_line(&hit.title, room) {
         title if title.is_empty() => "(no title)".to_owned(),

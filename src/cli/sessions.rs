@@ -168,10 +168,16 @@ fn table(output: &Output, rows: &[Row], now: Timestamp) -> Table<8> {
             Cell::new(row.message_count.to_string()),
             Cell::new(row.agent.as_deref().map_or("-", Agent::title_of)),
             Cell::new(row.title.as_deref().unwrap_or_default()),
-            Cell::new(row.project.as_deref().unwrap_or("-")),
+            Cell::new(project(row)),
         ]);
     }
     table
+}
+
+/// The project, and who worked there if it was somebody else.
+fn project(row: &Row) -> String {
+    let by = row.from.as_ref().map_or_else(String::new, |from| format!(" (by {})", from.name));
+    format!("{}{by}", row.project.as_deref().unwrap_or("-"))
 }
 
 fn shown_state(row: &Row) -> &str {

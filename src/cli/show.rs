@@ -120,6 +120,7 @@ fn facts(row: &Row) -> Vec<(&'static str, String)> {
         ("state", Some(state)),
         ("project", row.project.clone()),
         ("agent", row.agent.as_deref().map(|agent| Agent::title_of(agent).to_owned())),
+        ("by", row.from.as_ref().map(|from| format!("{} on {}", from.name, from.machine))),
         ("transcript", row.file_path.clone()),
         ("subagent of", row.parent_session_id.clone()),
         ("messages", row.source.is_none().then(|| row.message_count.to_string())),

@@ -73,6 +73,7 @@ mod recall;
 mod record;
 mod record_ids;
 mod reindex;
+mod relay;
 mod repair;
 mod replay_at;
 mod reread;

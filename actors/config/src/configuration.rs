@@ -225,6 +225,13 @@ impl Configuration {
         })
     }
 
+    /// Sets keys, each given by its path.
+    pub fn set(&self, values: &[(&[&str], serde_json::Value)]) -> Result<(), WriteError> {
+        self.edit(|_, text| {
+            values.iter().try_fold(text.to_owned(), |text, (path, value)| edit::set(&text, path, value))
+        })
+    }
+
     /// Imports the settings of an original configuration file that have a successor here. Keys that are already set are
     /// kept unless `force`; with `dry_run` nothing is written.
     pub fn import(&self, original: &str, force: bool, dry_run: bool) -> Result<Vec<ImportedKey>, WriteError> {

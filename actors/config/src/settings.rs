@@ -54,6 +54,8 @@ pub struct Settings {
     pub vault: Vault,
     /// Where newer versions are asked for, and whether without being told to.
     pub update: Update,
+    /// What is shared with other machines, and where.
+    pub relay: Relay,
     /// The sessions that came from another home.
     pub imported: ImportBoundary,
     /// The home, without links: Baton itself works in it, and that is no session.
@@ -149,6 +151,21 @@ pub struct Vault {
     pub promote_recalls: u64,
 }
 
+/// Sharing with other machines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Relay {
+    /// True if anything is published or taken in.
+    pub enabled: bool,
+    /// The relay.
+    pub url: Option<String>,
+    /// What the team calls the person; `None`: their user name.
+    pub name: Option<String>,
+    /// Projects whose sessions are published.
+    pub share: Vec<String>,
+    /// Where the keys lie; `None`: in the home.
+    pub key_file: Option<PathBuf>,
+}
+
 impl Default for Vault {
     fn default() -> Self {
         let root = "claude".to_owned();
@@ -179,6 +196,7 @@ impl Default for Settings {
             llm_off: None,
             vault: Vault::default(),
             update: Update::default(),
+            relay: Relay::default(),
             imported: ImportBoundary::default(),
             home: None,
         }

@@ -13,6 +13,7 @@ mod adding;
 mod checkpoint;
 mod directory;
 mod durability;
+mod listing;
 mod merging;
 mod purge;
 

@@ -14,8 +14,8 @@ use baton_events::memo;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{EpisodeRef, FailureReason, Phase, State, Transcript};
 use baton_protocol::answer::{
-    Close, CommandLine, CorrectedLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead, Hit,
-    Line, Metadata, Problem, SupersededLine, WorkState,
+    Author, Close, CommandLine, CorrectedLine, Episode, ErrorLine, Exchange, ExchangeCommand, FileModified, FileRead,
+    Hit, Line, Metadata, Problem, SupersededLine, WorkState,
 };
 use baton_redaction::redact;
 use uuid::Uuid;
@@ -56,6 +56,7 @@ pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit, heads: &Transcri
     let kind = if source.is_some() { baton_memory::Kind::Episode } else { hit.kind };
     let row = table.get(&hit.session_id);
     let is_enriched = row.is_some_and(|row| row.state.enriched_by().is_some());
+    let from = from(table, &hit.session_id);
     Hit {
         rank: u32::try_from(hit.rank).unwrap_or(u32::MAX),
         score: hit.score,
@@ -69,11 +70,19 @@ pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit, heads: &Transcri
         timestamp: hit.at.map(|at| at.to_string()),
         role: hit.role.filter(|_| source.is_none()).map(|role| role.as_str().to_owned()),
         source,
-        resume: row.and_then(|row| resume_line(&hit.session_id, &row.state, heads)),
+        // Another's session goes on where it was begun.
+        resume: row.filter(|_| from.is_none()).and_then(|row| resume_line(&hit.session_id, &row.state, heads)),
         said_by: (hit.by_model && is_enriched).then(|| MODEL.to_owned()),
         parent_session_id: row.and_then(|row| row.state.parent()).map(ToString::to_string),
         matched: hit.matched.iter().map(|reason| reason.as_str().to_owned()).collect(),
+        from,
     }
+}
+
+/// The author of a session that is not of this home.
+pub(super) fn from(table: &SessionTable, id: &SessionId) -> Option<Author> {
+    let author = table.author(id)?;
+    Some(Author { name: redact_plain(&plain(&author.name)), machine: redact_plain(&plain(&author.machine)) })
 }
 
 pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, numbers: &Numbers) -> Episode {

@@ -36,6 +36,7 @@ mod projects;
 mod quotes;
 mod recall;
 mod reindex;
+mod relay;
 mod replay;
 mod search;
 mod sessions;
@@ -167,6 +168,7 @@ async fn dispatch(
         method::PASSAGE => result(&passage::passage(params(raw)?, parts.resolver()).await?),
         method::EXPLAIN => result(&parts.explain().answer(&params(raw)?, parts.resolver()).await?),
         method::REPLAY => result(&parts.replay().answer(params(raw)?, parts.resolver()).await?),
+        method::RELAY => parts.relay().answer(params(raw)?).await,
         method::CLOSE => result(&close::close(params(raw)?, parts.resolver(), &parts.indexer, &parts.enricher).await?),
         method::STATUS => result(&parts.status().answer().await?),
         method::UNINDEXED => result(

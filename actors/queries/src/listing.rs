@@ -9,6 +9,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::{Phase, State, UNSEEN_STEP, UnindexedReason};
 use baton_protocol::answer::{Row, SessionEnrichment};
 
+use super::answers;
 use super::answers::redact_plain;
 use baton_tracking::enricher::Enricher;
 use baton_views::conversation::Conversations;
@@ -40,11 +41,12 @@ impl SessionRows {
             let state = &row.state;
             (state.counts.messages == 0, Reverse(state.last_activity()), (*id).clone())
         });
-        rows.into_iter().skip(skip).map(|(id, row)| self.row(id, &row.state))
+        rows.into_iter().skip(skip).map(|(id, row)| self.row(table, id, &row.state))
     }
 
-    /// The row of one session. Blocks for the read of a note.
-    pub(crate) fn row(&self, id: &SessionId, state: &State) -> Row {
+    /// The row of one session of `table`. Blocks for the read of a note.
+    pub(crate) fn row(&self, table: &SessionTable, id: &SessionId, state: &State) -> Row {
+        let from = answers::from(table, id);
         let episode_deleted = self
             .conversations
             .catalog()
@@ -57,12 +59,14 @@ impl SessionRows {
         Row {
             session_id: id.to_string(),
             title: None,
-            file_path: state.transcript.as_ref().map(|transcript| redact_plain(&transcript.path)),
+            file_path: (state.transcript.as_ref().filter(|_| from.is_none()))
+                .map(|transcript| redact_plain(&transcript.path)),
             project: state.place.as_ref().map(|place| redact_plain(&place.project)),
             directory: state.place.as_ref().map(|place| redact_plain(&place.cwd)),
             group_id: state.shown_group_id().map(redact_plain),
             agent: state.transcript.as_ref().map(|transcript| transcript.agent.as_str().to_owned()),
-            tracked: self.conversations.catalog().settings.now().policy_for(state).tracked
+            tracked: from.is_none()
+                && self.conversations.catalog().settings.now().policy_for(state).tracked
                 && !matches!(state.phase, Phase::Unindexed(UnindexedReason::Untracked) | Phase::Forgotten),
             state: state.phase.as_str().to_owned(),
             why: match (state.phase, &state.failure) {
@@ -88,6 +92,7 @@ impl SessionRows {
             unknown_types: by_name(&state.counts.unknown),
             unreadable_events: self.conversations.catalog().table.now().unreadable_events(id),
             enrichment: self.enrichment(id, state),
+            from,
         }
     }
 

@@ -137,7 +137,36 @@ impl SessionResolver<'_> {
         }
         match self.find_undiscovered(text).await? {
             Some(file) => Err(self.not_read(&file)),
-            None => Err(unknown_session(&self.catalog().table.now(), text)),
+            None => Err(self.unknown(text)),
+        }
+    }
+
+    /// The failure for a session that is not of this home.
+    fn unknown(&self, text: &str) -> Failure {
+        let (everyone, _) = self.catalog().everyone();
+        let known = by_text(&everyone, text).ok().flatten();
+        match known.and_then(|id| Some((everyone.author(&id)?.clone(), id))) {
+            Some((author, id)) => {
+                let message = format!(
+                    "session {id} is {}'s, on {}: it is shown here, and only they can close, correct or forget it",
+                    author.name, author.machine
+                );
+                failure(code::NOT_FOUND, message)
+            }
+            None => unknown_session(&self.catalog().table.now(), text),
+        }
+    }
+
+    /// Like [`Self::find_session`], and also finds sessions of others: for answers that show one.
+    pub(crate) async fn find_shown(&self, text: &str) -> Result<SessionId, Failure> {
+        let (everyone, settings) = self.catalog().everyone();
+        match by_text(&everyone, text) {
+            Ok(Some(id)) if everyone.author(&id).is_some() => {
+                let is_excluded = everyone.get(&id).is_some_and(|row| settings.excludes(&row.state));
+                let excluded = || failure(code::NOT_FOUND, format!("session {id} is of a project that is excluded"));
+                if is_excluded { Err(excluded()) } else { Ok(id) }
+            }
+            _ => self.find_session(text).await,
         }
     }
 

@@ -113,7 +113,7 @@ impl Exporter {
     pub fn start(file: Arc<SessionStatesFile>, tasks: &TaskSupervisor) -> Self {
         let (finish, finished) = watch::channel(false);
         let task = tasks.spawn("session_states", move || {
-            let (Catalog { table, settings }, file) = (file.rows.conversations.catalog().clone(), file.clone());
+            let (Catalog { table, settings, .. }, file) = (file.rows.conversations.catalog().clone(), file.clone());
             keep(table, settings, finished.clone(), async move || {
                 match file.write_now().await {
                     Ok(()) => file.condition.succeeded(),

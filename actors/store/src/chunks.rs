@@ -18,12 +18,12 @@
 //!   for an event that is still to come. At a start notes in folders that no event names are removed, unless a repair's
 //!   `log/cut-…` exists.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use baton_conversation::record::SessionId;
 
@@ -61,6 +61,8 @@ pub struct ChunkStore {
     home: Option<PinnedFolder>,
     /// Held for reading while a note is written, so that unfinished notes can be told from leftovers.
     writing: Arc<RwLock<()>>,
+    /// Folders that hold conversations of others; see [`ChunkStore::read_also`].
+    others: Arc<RwLock<BTreeMap<SessionId, PathBuf>>>,
 }
 
 /// Why a conversation could not be read or written.
@@ -132,7 +134,7 @@ impl ChunkStore {
         durable::create_private_folder(&folder).map_err(io_error("create", &folder))?;
         let home = folder.parent().filter(|home| !home.as_os_str().is_empty()).unwrap_or(&folder);
         let home = PinnedFolder::open(home).map_err(io_error("open", home))?;
-        Ok(Self { folder, home: Some(home), writing: Arc::default() })
+        Ok(Self { folder, home: Some(home), writing: Arc::default(), others: Arc::default() })
     }
 
     /// Fails if the home is no longer the one that was opened. Called before anything is written or removed, so that
@@ -144,6 +146,26 @@ impl ChunkStore {
     /// The folder of one session.
     pub fn folder_of(&self, session: &SessionId) -> PathBuf {
         self.folder.join(folder_name(session))
+    }
+
+    /// Has a session's conversation read from this folder where the store itself does not have it, or no longer. It is
+    /// never written or removed there: it is somebody else's.
+    pub fn read_also(&self, session: &SessionId, folder: Option<PathBuf>) {
+        let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
+        match folder {
+            Some(folder) => drop(others.insert(session.clone(), folder)),
+            None => drop(others.remove(session)),
+        }
+    }
+
+    /// The path of a file to read.
+    fn file_of(&self, session: &SessionId, name: &str) -> PathBuf {
+        let own = self.folder_of(session).join(name);
+        let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
+        match others.get(session) {
+            Some(folder) if !transcript_file::exists(&own) => folder.join(name),
+            _ => own,
+        }
     }
 
     /// Appends `lines` (one item each, without line breaks) to the conversation of `prior`, or begins a new one. The
@@ -168,14 +190,14 @@ impl ChunkStore {
 
     /// Reads and verifies a manifest.
     pub fn manifest(&self, session: &SessionId, id: &ManifestId) -> Result<Manifest, Error> {
-        let path = self.folder_of(session).join(file_name(id));
+        let path = self.file_of(session, &file_name(id));
         let bytes = read_bounded(session, &path, MANIFEST_MAX_BYTES)?;
         Manifest::decode(&path, id, &bytes)
     }
 
     /// Reads the lines of one chunk, each with its line break; verified, and never longer than the manifest says.
     pub fn chunk(&self, session: &SessionId, chunk: &ChunkRef) -> Result<Vec<u8>, Error> {
-        unpacked(session, &self.folder_of(session).join(chunk.file_name()), chunk)
+        unpacked(session, &self.file_of(session, &chunk.file_name()), chunk)
     }
 
     /// Reads a manifest and all its lines, which are in memory as a whole; [`ChunkStore::chunk`] reads them in pieces.

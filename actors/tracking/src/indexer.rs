@@ -29,21 +29,21 @@ use std::time::Duration;
 
 use baton_conversation::item::Agent;
 use baton_conversation::record::{Position, SessionId};
+use baton_events::projection::others::Others;
 use baton_events::session::{Complete, EffectId, FailureReason, FileIdentity, IndexJob, Phase};
 use ractor::{Actor, ActorCell, ActorId, ActorProcessingErr, ActorRef, SpawnErr};
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 
 use baton_base::actor_address::{ActorAddress, CallError};
 use baton_base::condition::Condition;
+use baton_base::latest::Latest;
 use baton_base::limits;
 use baton_base::throttle::{Throttle, Urgency};
 use baton_config::settings::SettingsReader;
 use baton_journal::Journal;
 use baton_journal::session_table::TableReader;
-use baton_memory::Searcher;
-use baton_memory::vectors::Vectors;
-use baton_store::chunks;
-use baton_store::chunks::{ChunkStore, Removed};
+use baton_memory::{Searcher, vectors::Vectors};
+use baton_store::chunks::{self, ChunkStore, Removed};
 
 use job::Caches;
 use large::LargeConversations;
@@ -64,6 +64,8 @@ pub struct Options {
     pub journal: Arc<dyn Journal>,
     /// Current episodes and owed jobs.
     pub table: TableReader,
+    /// Sessions of others, which the memory holds as well.
+    pub others: Latest<Others>,
     /// Switches: a queued job of a session stopped meanwhile is dropped.
     pub settings: SettingsReader,
     /// Stored conversations.
@@ -344,7 +346,7 @@ impl Actor for IndexerActor {
             Projector::start(options, fresh, large, left_out, restorer, collect, broke)
         })
         .await??;
-        projector::follow(options.table.clone(), port.clone());
+        projector::follow(options.table.clone(), options.others.clone(), port.clone());
         handle.port.send_replace(Some(port));
         let at_work = Arc::new(Semaphore::new(options.jobs_at_once));
         let storing = handle.storing.clone();

@@ -25,6 +25,7 @@ use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_events::envelope::{StoredRecord, Tail};
 use baton_events::memo;
+use baton_events::projection::others::Others;
 use baton_events::projection::table::SessionTable;
 use baton_events::schema::checkpoint_row::CheckpointRow;
 use baton_events::session::Phase;
@@ -355,6 +356,7 @@ fn index_options(
     indexer::Options {
         journal,
         table,
+        others: tokio::sync::watch::channel(Others::default()).1.into(),
         settings,
         chunks: Arc::new(chunks),
         memory: PathBuf::new(),

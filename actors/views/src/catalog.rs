@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use baton_conversation::record::SessionId;
+use baton_events::projection::others::Others;
 use baton_events::projection::table::SessionTable;
 
 use crate::visibility;
+use baton_base::latest::Latest;
 use baton_config::settings::{Settings, SettingsReader, Stop};
 use baton_journal::session_table::TableReader;
 
@@ -16,12 +18,19 @@ pub struct Catalog {
     pub table: TableReader,
     /// Settings derived from the configuration.
     pub settings: SettingsReader,
+    /// Sessions of others, which a relay brought.
+    pub others: Latest<Others>,
 }
 
 impl Catalog {
     /// Both as of now.
     pub fn now(&self) -> (SessionTable, Arc<Settings>) {
         (self.table.now(), self.settings.now())
+    }
+
+    /// Both as of now, with the sessions of others: for answers that say whose each one is.
+    pub fn everyone(&self) -> (SessionTable, Arc<Settings>) {
+        (self.table.now().with_others(self.others.now()), self.settings.now())
     }
 
     /// A test of sessions and notes that must not be shown, as of now.

@@ -244,6 +244,7 @@ fn session_row(witness: &Witness, meant: &Target<'_>) -> Option<BlameSession> {
         renamed: renamed.map(|one| format!("{} -> {}", one.from, one.to)),
         files: if is_then { then } else { Vec::new() },
         decisions,
+        from: None,
     })
 }
 

@@ -18,6 +18,7 @@ mod page;
 mod passage;
 mod project;
 mod recall;
+mod relay;
 mod replay;
 mod search;
 mod status;
@@ -59,6 +60,10 @@ pub use project::{
     ProjectRow, Projects, ReplacedDecision,
 };
 pub use recall::{BriefFreshness, Day, NearLine, NearSession, Recall, RecallEntry, Timeline, TimelineSession};
+pub use relay::{
+    Author, RelayBehind, RelayEntry, RelayForgotten, RelayInvitation, RelayLag, RelayLog, RelayPreview, RelayRemoved,
+    RelayStatus, RelayWriter,
+};
 pub use replay::Replay;
 pub use search::{Hit, Search};
 pub use status::{Format, Log, Memory, Progress, Root, Status, UnknownRecords};
@@ -213,6 +218,9 @@ pub struct Row {
     /// State of its enrichment. Absent if no model was ever to be asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enrichment: Option<SessionEnrichment>,
+    /// Who wrote it, if it is not of this home.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Author>,
 }
 
 /// Result of `show`.

@@ -34,6 +34,8 @@ methods! {
     EXPLAIN = "session/explain";
     /// Returns the sessions as of a position of the log, and the event there.
     REPLAY = "replay";
+    /// Begins, joins or leaves a team; says what is shared and what is behind.
+    RELAY = "relay";
     /// Corrects what is told of a session, or lists what can be corrected.
     CORRECT = "correct";
     /// Closes a session.

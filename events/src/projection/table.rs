@@ -11,6 +11,8 @@ use rpds::{RedBlackTreeMapSync, RedBlackTreeSetSync};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
+pub use super::belonging::Belonging;
+use super::others::{Author, Others};
 use super::recent::Recent;
 use super::tally::Tally;
 use crate::memo::Memo;
@@ -23,30 +25,6 @@ use baton_conversation::record::{Position, SequenceNumber, SessionId, Timestamp}
 
 /// Must be raised when the fold of existing events changes in what [`SessionTable::state_hash`] covers.
 pub const VERSION: u32 = 4;
-
-/// Where a session belongs.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Belonging {
-    /// The group it was put into, if any.
-    pub group: Option<String>,
-    /// Where it works, once known.
-    pub place: Option<Place>,
-    /// True if it is forgotten.
-    pub is_forgotten: bool,
-}
-
-impl Belonging {
-    fn is_of(&self, state: &State) -> bool {
-        self.group == state.group && self.place == state.place && self.is_forgotten == (state.phase == Phase::Forgotten)
-    }
-}
-
-impl From<&State> for Belonging {
-    fn from(state: &State) -> Self {
-        let (group, place) = (state.group.clone(), state.place.clone());
-        Self { group, place, is_forgotten: state.phase == Phase::Forgotten }
-    }
-}
 
 /// All sessions, ordered by id.
 #[derive(Clone, Debug, Default)]
@@ -67,9 +45,30 @@ pub struct SessionTable {
     skipped: u64,
     /// Number of unreadable events, for sessions that have some.
     unreadable: RedBlackTreeMapSync<SessionId, u64>,
+    /// See [`SessionTable::with_others`].
+    others: Others,
 }
 
 impl SessionTable {
+    /// A view for answers in which others' sessions are found as well. Where both have a session, the log's own row
+    /// stands. No part that acts on sessions may be given such a view.
+    #[must_use]
+    pub fn with_others(mut self, others: Others) -> Self {
+        self.others = others;
+        self
+    }
+
+    /// This table without what a view added.
+    #[must_use]
+    pub fn without_others(&self) -> Self {
+        Self { others: Others::default(), ..self.clone() }
+    }
+
+    /// Who wrote a session, if it is not of this log.
+    pub fn author(&self, id: &SessionId) -> Option<&Arc<Author>> {
+        self.others.author(id).filter(|_| !self.rows.contains_key(id))
+    }
+
     /// Folds an event of a session in.
     pub fn apply(&mut self, position: Position, id: &SessionId, sequence: SequenceNumber, event: &Event) {
         let before = self.rows.get(id).map(|row| (row.state.clone(), row.since));
@@ -202,12 +201,12 @@ impl SessionTable {
 
     /// The row of a session.
     pub fn get(&self, id: &SessionId) -> Option<&Arc<Row>> {
-        self.rows.get(id)
+        self.rows.get(id).or_else(|| self.others.get(id))
     }
 
     /// One session by the text of its id.
     pub fn get_by_text(&self, id: &str) -> Option<&Arc<Row>> {
-        self.rows.get(id)
+        self.rows.get(id).or_else(|| self.others.get_by_text(id))
     }
 
     /// The current episode of a session, unless it is deleted or its group was cleared since.
@@ -236,8 +235,9 @@ impl SessionTable {
         let before = self.rows.range(..id.clone()).next_back().map(|(near, _)| near.as_str());
         let after =
             self.rows.range((Bound::Excluded(id.clone()), Bound::Unbounded)).next().map(|(near, _)| near.as_str());
+        let others = self.others.neighbours(id).map(SessionId::as_str);
         // The ids with the longest common prefix are its neighbours.
-        record::unique_prefix(id.as_str(), before.into_iter().chain(after))
+        record::unique_prefix(id.as_str(), before.into_iter().chain(after).chain(others))
     }
 
     /// As [`SessionTable::short_id`], for a memo's uuid; no session's id has that prefix either.
@@ -271,7 +271,7 @@ impl SessionTable {
 
     /// The distinct values of where sessions belong.
     pub fn belongings(&self) -> impl Iterator<Item = &Belonging> {
-        self.belongings.values()
+        self.belongings.values().chain(self.others.belongings())
     }
 
     /// Number of memos, including deleted ones.
@@ -289,9 +289,9 @@ impl SessionTable {
         self.home.state.deleted_facts.iter().copied()
     }
 
-    /// All sessions, by id.
+    /// All sessions, by id; those of others come last.
     pub fn iter(&self) -> impl Iterator<Item = (&SessionId, &Arc<Row>)> {
-        self.rows.iter()
+        self.rows.iter().chain(self.others.iter().filter(|(id, _)| !self.rows.contains_key(*id)))
     }
 
     /// Sessions changed by events of their own after a position that this table once had; `None` if that is too long

@@ -12,7 +12,7 @@ use super::key::{KEYS, PROJECTS, Use};
 use super::parse::{Parsed, Remark};
 use crate::endpoint::{BaseUrl, Endpoint, KeySource};
 use crate::settings::pattern::Pattern;
-use crate::settings::{Embedding, Hooks, Llm, Settings, Switches, Update, Vault};
+use crate::settings::{Embedding, Hooks, Llm, Relay, Settings, Switches, Update, Vault};
 use baton_protocol::HOOK_END_MS;
 
 /// The keys that are required for vectors.
@@ -120,6 +120,15 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
             url: said("update.url")
                 .map_or_else(|| base.update.url.clone(), |url| url.as_str().and_then(|url| BaseUrl::new(url).ok())),
             key: said("update.key").map_or_else(|| base.update.key.clone(), |key| key.as_str().map(str::to_owned)),
+        },
+        relay: Relay {
+            enabled: switch("relay.enabled", base.relay.enabled),
+            url: said("relay.url").map_or_else(|| base.relay.url.clone(), |url| url.as_str().map(str::to_owned)),
+            name: said("relay.name").map_or_else(|| base.relay.name.clone(), |name| name.as_str().map(str::to_owned)),
+            share: texts("relay.share")
+                .map_or_else(|| base.relay.share.clone(), |texts| texts.into_iter().map(str::to_owned).collect()),
+            key_file: said("relay.key_file")
+                .map_or_else(|| base.relay.key_file.clone(), |path| path.as_str().map(PathBuf::from)),
         },
         imported: base.imported.clone(),
         home: base.home.clone(),

@@ -32,6 +32,7 @@ pub(crate) async fn blame(
     let limit = entries(asked.limit, LISTED);
     let directory = asked.caller.directory.clone();
     let compute = move |source: &OutcomeSource| {
+        let source = &source.of_everyone();
         let own = source.own.as_deref();
         let directory = directory.filter(|_| !path.starts_with(['/', '~']));
         let whole = directory.map(|directory| match path.trim_start_matches("./") {

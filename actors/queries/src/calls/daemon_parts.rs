@@ -8,6 +8,7 @@ use super::edges::Edges;
 use super::explain::Explain;
 use super::forget::{ExportedTable, Forget, Selector, SetAside, VaultNotes, Wiper};
 use super::graph_search::GraphSearch;
+use super::relay::Relay;
 use super::replay::{Folded, Replay};
 use super::search::QuestionReader;
 use super::status::StatusReport;
@@ -28,9 +29,11 @@ use baton_base::journal_health::Outage;
 use baton_base::latest::Latest;
 use baton_base::throttle::Throttle;
 use baton_config::configuration::Configuration;
+use baton_events::projection::others::Others;
 use baton_journal::Journal;
 use baton_journal::vitals::Vitals;
 use baton_memos::Memos;
+use baton_relay::Team;
 use baton_store::chunks::ChunkStore;
 use baton_store::fingerprints::ForgottenSessions;
 use baton_store::text_keeper::TextKeepers;
@@ -115,6 +118,8 @@ pub struct DaemonParts {
     pub folded: Arc<Folded>,
     /// What forks have not copied, as computed before.
     pub fork_usage: Arc<ForkUsage>,
+    /// The team that sessions are shared with.
+    pub team: Arc<Team>,
     /// Asks for the pages that a browser shows.
     pub page_requests: PageRequests,
     /// Set to `true` to stop the daemon.
@@ -160,6 +165,10 @@ impl DaemonParts {
 
     pub(super) fn replay(&self) -> Replay {
         Replay { journal: self.journal.clone(), catalog: self.catalog.clone(), folded: self.folded.clone() }
+    }
+
+    pub(super) fn relay(&self) -> Relay<'_> {
+        Relay { team: &self.team, configuration: &self.configuration, catalog: &self.catalog }
     }
 
     pub(super) fn edges(&self) -> Edges<'_> {
@@ -315,6 +324,7 @@ impl DaemonParts {
         let source = indexer::Options {
             journal: self.journal.clone(),
             table: self.catalog.table.clone(),
+            others: tokio::sync::watch::channel(Others::default()).1.into(),
             settings: self.catalog.settings.clone(),
             chunks: self.chunks.clone(),
             memory: self.info.home.join("memory"),

@@ -50,8 +50,9 @@ impl Explain {
             return self.of_memo(uuid, added, SequenceNumber(asked.after)).await;
         }
         let id = resolver.requested_session(named, &asked.caller).await?;
-        let Some(row) = resolver.catalog().table.now().get(&id).cloned() else {
-            return Err(resolve::unknown_session(&resolver.catalog().table.now(), id.as_str()).into());
+        let table = resolver.catalog().table.now();
+        let Some(row) = table.get(&id).cloned() else {
+            return Err(resolve::unknown_session(&table, id.as_str()).into());
         };
         let overview = resolver.discovery.watcher.overview().await.unwrap_or_default();
         let after = SequenceNumber(asked.after);
@@ -63,7 +64,7 @@ impl Explain {
             Ok::<_, ReadError>(answer::Explain {
                 notes: self.notes(&overview, &id, &row.state),
                 owed: owed(&row.state, &policy),
-                row: self.rows.row(&id, &row.state),
+                row: self.rows.row(&table, &id, &row.state),
                 events,
                 next,
             })

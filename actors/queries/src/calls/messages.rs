@@ -41,9 +41,10 @@ pub(crate) async fn messages(
         let read = baton_base::task::spawn_blocking(move || of_memo(conversations.chunks(), uuid, &added));
         return Ok(read.await.map_err(|error| internal("reading the memo broke", error))??);
     }
-    let id = resolver.find_session(&asked.session).await?;
-    let Some(row) = resolver.catalog().table.now().get(&id).cloned() else {
-        return Err(resolve::unknown_session(&resolver.catalog().table.now(), id.as_str()).into());
+    let id = resolver.find_shown(&asked.session).await?;
+    let (table, _) = resolver.catalog().everyone();
+    let Some(row) = table.get(&id).cloned() else {
+        return Err(resolve::unknown_session(&table, id.as_str()).into());
     };
     let limit = asked.limit.map_or(MESSAGES_MAX, |limit| (limit as usize).clamp(1, MESSAGES_MAX));
     let wanted = match asked.around {

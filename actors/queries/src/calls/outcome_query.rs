@@ -7,6 +7,7 @@ use std::sync::Arc;
 use baton_ask::query::Question;
 use baton_ask::recall::{Intent, describe};
 use baton_conversation::record::{SessionId, Timestamp};
+use baton_events::projection::others::Others;
 use baton_events::projection::table::SessionTable;
 use baton_outcomes as outcomes;
 use baton_outcomes::Witness;
@@ -20,7 +21,7 @@ use super::search::{Scope, SearchRequest, find};
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
 use crate::lazy::{FreshMemory, FreshSearcher};
-use crate::{family, lazy, resolve};
+use crate::{answers, family, lazy, resolve};
 use baton_config::settings::Settings;
 use baton_memory::{Searcher, Selector, WitnessQuery};
 
@@ -30,6 +31,7 @@ const MOST: u32 = 100;
 const IDS: [&str; 1] = ["session_id"];
 
 /// The sessions that a query may use. Blocks when it reads.
+#[derive(Clone)]
 pub(super) struct OutcomeSource {
     pub(super) searcher: Searcher,
     pub(super) table: SessionTable,
@@ -37,6 +39,7 @@ pub(super) struct OutcomeSource {
     /// The asking session.
     asking: Option<SessionId>,
     now: Timestamp,
+    others: Others,
     /// The requested project.
     pub(super) project: Option<String>,
     /// The caller's project.
@@ -80,6 +83,11 @@ impl OutcomeSource {
 }
 
 impl OutcomeSource {
+    /// The same with the sessions of others: for an answer that says whose each one is.
+    pub(super) fn of_everyone(&self) -> Self {
+        Self { table: self.table.clone().with_others(self.others.clone()), ..self.clone() }
+    }
+
     /// Searches the passages of all sessions but the asking one, also by synonyms of words.
     pub(super) fn find(
         &self,
@@ -112,12 +120,13 @@ impl OutcomeSource {
         asked
     }
 
-    /// Replaces the titles by those that other sessions have given.
+    /// Replaces the titles by those that other sessions have given, and names the authors.
     pub(super) fn with_given_titles(&self, mut answer: answer::Blame) -> answer::Blame {
         for session in &mut answer.sessions {
             let id = SessionId::new(&session.session_id);
             let title = id.and_then(|id| given_title(&self.searcher, &self.table, &self.settings, &id));
             session.title = title.unwrap_or_else(|| std::mem::take(&mut session.title));
+            session.from = SessionId::new(&session.session_id).and_then(|id| answers::from(&self.table, &id));
         }
         answer
     }
@@ -142,10 +151,11 @@ pub(super) async fn answer_from_outcomes<T: Serialize + DeserializeOwned + Send 
     let FreshSearcher { searcher, freshness } = memory.searcher(client, ask).await?;
     let project = named().transpose()?;
     let (table, settings) = memory.catalog().now();
+    let others = memory.catalog().others.now();
     let (directory, now) = (caller.directory.clone(), memory.coverage.clock.now());
     let computing = baton_base::task::spawn_blocking(move || {
         let own = directory.map(|directory| baton_views::clones::project_of(&table, &directory));
-        let source = OutcomeSource { searcher, table, settings, asking, now, project, own };
+        let source = OutcomeSource { searcher, table, settings, asking, now, others, project, own };
         compute(&source).and_then(|answer| redacted(&answer))
     });
     let answer = computing.await.map_err(|error| internal("reading the outcomes broke", error))??;

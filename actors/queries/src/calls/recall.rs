@@ -73,7 +73,7 @@ pub(crate) async fn recall(
     }
     let project = asked.project.as_deref();
     let prepared = questions.prepare(client, &asked.query, project, &asked.caller, Effort::waiting(asked.wait)).await?;
-    let (table, settings) = questions.memory.catalog().now();
+    let (table, settings) = questions.memory.catalog().everyone();
     let recall = Recall {
         project: prepared.project,
         question: prepared.question,
@@ -333,7 +333,8 @@ impl Recall {
     fn typed_preferences(&self, asked: &Intent) -> Result<Vec<Entry>, Failure> {
         let words = ["prefer always never please instead", &asked.subject()].join(" ");
         let question = Question { words, ..self.question.clone() };
-        let hits = find(&self.wanted(question, self.sessions), &self.table, &self.settings, &self.searcher)?.hits;
+        let own = self.table.without_others();
+        let hits = find(&self.wanted(question, self.sessions), &own, &self.settings, &self.searcher)?.hits;
         let typed = hits.into_iter().filter(|hit| hit.role.as_deref() == Some("user"));
         let entry = |hit: answer::Hit| {
             let session = SessionId::new(&hit.session_id)?;
@@ -357,6 +358,14 @@ impl Recall {
             synonyms: Vec::new(),
             passage_chars: Some(PASSAGE_CHARS),
             now: self.now,
+        }
+    }
+
+    /// The sessions that may answer. What was worked on and what is preferred is asked of this person alone.
+    fn table_for(&self, asked: &Intent) -> SessionTable {
+        match asked.is_general() || asked.is(Kind::Preferences) {
+            true => self.table.without_others(),
+            false => self.table.clone(),
         }
     }
 

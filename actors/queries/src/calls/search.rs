@@ -87,7 +87,12 @@ impl QuestionReader<'_> {
     ) -> Result<PreparedQuestion, QueryError> {
         let resolved = || {
             let (table, settings) = self.memory.catalog().now();
-            project.map(|name| resolve::project(&table, &settings, name))
+            // A project that only others have worked in comes after this home's own.
+            let of_others = |refusal| {
+                let (everyone, settings) = self.memory.catalog().everyone();
+                project.and_then(|name| resolve::project(&everyone, &settings, name).ok()).ok_or(refusal)
+            };
+            project.map(|name| resolve::project(&table, &settings, name).or_else(of_others))
         };
         // A project whose first session has just begun is known only after the step.
         let known = resolved().and_then(Result::ok);
@@ -149,7 +154,7 @@ pub(crate) async fn search(
     let effort = if asked.stored { Effort::Stored } else { Effort::waiting(asked.wait) };
     let prepared = questions.prepare(client, &asked.query, project, &asked.caller, effort).await?;
     let (searcher, freshness) = (prepared.searcher, prepared.freshness);
-    let (table, settings) = questions.memory.catalog().now();
+    let (table, settings) = questions.memory.catalog().everyone();
     let wanted = SearchRequest {
         question: prepared.question,
         meaning: prepared.meaning,

@@ -56,11 +56,11 @@ pub(crate) async fn sessions(
     let (since, until) = (bound(&asked.since)?, bound(&asked.until)?);
     let unread =
         if !asked.stored && discovery.check_transcripts().await { discovery.count_unread(progress).await } else { 0 };
-    let (table, settings) = discovery.catalog.now();
+    let (table, settings) = discovery.catalog.everyone();
     let project =
         asked.project.as_deref().map(|name| resolve::project_or_forgotten(&table, &settings, name)).transpose()?;
     let is_read = |state: &State| !state.is_subagent() && state.read.offset > 0;
-    let done = table.iter().filter(|(_, row)| is_read(&row.state)).count() as u64;
+    let done = discovery.catalog.table.now().iter().filter(|(_, row)| is_read(&row.state)).count() as u64;
     let reading = (unread > 0).then_some(answer::Reading { done, total: done + unread });
     let (rows, asked) = (rows.clone(), asked.clone());
     // The rows read notes from files.

@@ -28,15 +28,15 @@ pub(crate) async fn show(
         let read = read.map_err(|error| internal("reading the memo broke", error))?;
         return Ok(read.map_err(|error| internal("the memo cannot be read", error))?);
     }
-    let id = resolver.find_session(&asked.session).await?;
-    let table = conversations.catalog().table.now();
+    let id = resolver.find_shown(&asked.session).await?;
+    let (table, _) = conversations.catalog().everyone();
     let Some(row) = table.get(&id).cloned() else {
         return Err(resolve::unknown_session(&table, id.as_str()).into());
     };
     let searcher = indexer.searcher().ok();
     // The row reads a note, the episode reads its conversation: both are files.
     let read = baton_base::task::spawn_blocking(move || {
-        let mut shown = rows.row(&id, &row.state);
+        let mut shown = rows.row(&table, &id, &row.state);
         let (current, mut summary) = match table.shown(&row).cloned() {
             Some(current) => {
                 let read = conversation_summary::summarise(&conversations, &id, current);
@@ -79,7 +79,9 @@ pub(crate) async fn show(
                     summary.inside,
                 );
                 let mut episode = answers::episode(&id, &current, summary.episode, &summary.numbers);
-                episode.resume = answers::resume_line(&id, &row.state, &TranscriptHeads::default());
+                if shown.from.is_none() {
+                    episode.resume = answers::resume_line(&id, &row.state, &TranscriptHeads::default());
+                }
                 (Some(usage), Some(episode))
             }
             None => (None, None),

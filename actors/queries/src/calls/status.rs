@@ -83,7 +83,7 @@ pub(crate) struct StatusReport<'a> {
 
 impl StatusReport<'_> {
     pub(crate) async fn answer(self) -> Result<answer::Status, QueryError> {
-        let Discovery { catalog: Catalog { table, settings }, supervisor, watcher } = self.discovery;
+        let Discovery { catalog: Catalog { table, settings, .. }, supervisor, watcher } = self.discovery;
         let overview = tokio::time::timeout(LOOK, watcher.overview()).await.ok().and_then(Result::ok);
         let looking = overview.as_ref().is_none_or(|overview| !overview.looked);
         // After this, what the watcher has found is in the backlog.

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use baton_ask::query::{AskedAt, parse_moment};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::{Episode, MODEL_MARK, seconds_between};
-use baton_events::projection::table::Row;
+use baton_events::projection::table::{Row, SessionTable};
 use baton_protocol::{Failure, TimelineParams, answer, code, method};
 use baton_redaction::redact;
 
 use super::{QueryError, internal, zone_day};
 use crate::client::{ClientRef, failure};
 use crate::lazy::{FreshMemory, FreshSearcher};
-use crate::{graph, lazy, page, resolve};
+use crate::{answers, graph, lazy, page, resolve};
 use baton_episode::digest::Show;
 use baton_views::conversation::Conversations;
 use baton_views::visibility;
@@ -51,7 +51,7 @@ pub(crate) async fn timeline(
     let ask = lazy::Request { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
     let FreshSearcher { freshness, .. } = memory.searcher(client, ask).await?;
     let groups: Vec<String> = project().transpose()?.into_iter().collect();
-    let (table, settings) = memory.catalog().now();
+    let (table, settings) = memory.catalog().everyone();
     let (conversations, limit) = (conversations.clone(), page::entries(asked.limit).max(1));
     let waiting = client.clone();
     let read = baton_base::task::spawn_blocking(move || {
@@ -73,7 +73,7 @@ pub(crate) async fn timeline(
         listed.truncate(limit);
         let awaited = listed.iter().take_while(|_| !waiting.is_closed());
         let mut past: Vec<answer::TimelineSession> =
-            awaited.map(|((_, id), row)| to_answer(&conversations, &settings.filtering, id, row)).collect();
+            awaited.map(|((_, id), row)| to_answer(&conversations, &table, &settings.filtering, id, row)).collect();
         if past.len() < listed.len() {
             return None;
         }
@@ -106,8 +106,15 @@ fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
 }
 
 /// Converts a session. If its conversation cannot be read, only the table's fields are set.
-fn to_answer(conversations: &Conversations, show: &Show, id: &SessionId, row: &Row) -> answer::TimelineSession {
-    in_a_line(id, row, episode_of(conversations, show, id, row).as_ref())
+fn to_answer(
+    conversations: &Conversations,
+    table: &SessionTable,
+    show: &Show,
+    id: &SessionId,
+    row: &Row,
+) -> answer::TimelineSession {
+    let past = in_a_line(id, row, episode_of(conversations, show, id, row).as_ref());
+    answer::TimelineSession { from: answers::from(table, id), ..past }
 }
 
 /// The episode of a session, if it has one and its conversation can be read.

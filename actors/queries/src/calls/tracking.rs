@@ -29,11 +29,12 @@ pub(crate) async fn session(
     rows: SessionRows,
 ) -> Result<answer::Row, QueryError> {
     let id = resolver.find_session(text).await?;
-    let Some(row) = resolver.catalog().table.now().get(&id).cloned() else {
-        return Err(resolve::unknown_session(&resolver.catalog().table.now(), text).into());
+    let table = resolver.catalog().table.now();
+    let Some(row) = table.get(&id).cloned() else {
+        return Err(resolve::unknown_session(&table, text).into());
     };
     // The note is read from a file.
-    let reading = baton_base::task::spawn_blocking(move || rows.row(&id, &row.state));
+    let reading = baton_base::task::spawn_blocking(move || rows.row(&table, &id, &row.state));
     Ok(reading.await.map_err(|error| internal("reading the session's row broke", error))?)
 }
 

@@ -15,7 +15,7 @@ use baton_base::durable;
 impl ChunkStore {
     /// A store in a folder that may be missing and is not created.
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), home: None, writing: Arc::default() }
+        Self { folder: folder.into(), home: None, writing: Arc::default(), others: Arc::default() }
     }
 
     /// Reads a verified manifest and its bytes.

@@ -93,6 +93,15 @@ impl Manifest {
         Self { format: FORMAT, header, items, bytes, chunks }
     }
 
+    /// A manifest of these chunks, with its name and its bytes.
+    ///
+    /// # Errors
+    ///
+    /// If it has no JSON form.
+    pub fn assemble(header: Header, chunks: Vec<ChunkRef>) -> serde_json::Result<(ManifestId, Vec<u8>)> {
+        Self::new(header, chunks).encode()
+    }
+
     pub(super) fn encode(&self) -> serde_json::Result<(ManifestId, Vec<u8>)> {
         let bytes = serde_json::to_vec(self)?;
         Ok((ContentHash(digest(&bytes)), bytes))

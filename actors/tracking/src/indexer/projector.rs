@@ -18,6 +18,7 @@ mod interrupt;
 mod large;
 mod memos;
 mod missing;
+mod others;
 mod outline;
 mod port;
 mod purging;
@@ -46,6 +47,7 @@ pub use coverage::{Covered, Want};
 use failure::{Failures, pause, wait_to_open};
 use interrupt::Interrupt;
 pub use memos::{as_episode, items as memo_items};
+use others::OthersPut;
 use port::{Command, Wait};
 pub(super) use port::{Port, close_now, follow};
 use purging::Purge;
@@ -97,6 +99,7 @@ pub(super) struct Projector<C> {
     failures: Failures,
     /// When missing sessions were last looked for.
     missing_added_at: Option<Instant>,
+    others: OthersPut,
 }
 
 #[derive(Clone, Copy)]
@@ -171,6 +174,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 trouble: shared.trouble,
                 failures: Failures::default(),
                 missing_added_at: None,
+                others: OthersPut::default(),
             };
             projector.run(&inbox)
         };
@@ -243,14 +247,17 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     /// Applies a few events and commits if it is time to. Returns how long to wait for the next command; `None` for
     /// ever.
     fn advance(&mut self) -> Result<Option<Duration>, Error> {
-        let more = self.take_in()?;
+        let mut more = self.take_in()?;
         if !more {
             self.add_missing()?;
+            more = self.follow_others()?;
         }
         let is_backfill = more || (self.options.is_backfill)();
         self.store.set_filling(is_backfill);
         let taken = self.taken_in();
-        let is_awaited = self.waiting.iter().any(|wait| wait.at_least <= taken.of(wait.want));
+        // Nobody can wait for sessions of others, so they are not kept from searches any longer.
+        let is_awaited =
+            self.waiting.iter().any(|wait| wait.at_least <= taken.of(wait.want)) || self.others.is_commit_due();
         // Without changes the commit only publishes the position.
         if self.dirty_since.is_none_or(|since| self.until_commit(since, is_backfill, is_awaited).is_zero()) {
             self.commit()?;
@@ -334,6 +341,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 self.store.commit(Checkpoint { position, chain: chain.0 })?;
             }
             self.dirty_since = None;
+            self.others.committed();
             self.committed_at = Some(Instant::now());
             self.writer_since = self.committed_at;
             for session in std::mem::take(&mut self.superseded) {

@@ -341,6 +341,9 @@ pub struct BlameSession {
     /// Decisions that name it, or were made between the same two prompts as its change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Quote>,
+    /// Who wrote it, if it is not of this home.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<super::Author>,
 }
 
 /// A file that may be meant.

@@ -113,6 +113,9 @@ pub struct RecallEntry {
     /// `model` if only a model says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<String>,
+    /// Who wrote it, if it is not of this home.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<super::Author>,
 }
 
 /// Result of `timeline`.
@@ -172,6 +175,9 @@ pub struct TimelineSession {
     pub open: Vec<String>,
     /// Number of open ends.
     pub open_ends: u64,
+    /// Who wrote it, if it is not of this home.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<super::Author>,
 }
 
 impl From<&Freshness> for BriefFreshness {

@@ -51,6 +51,9 @@ pub struct Hit {
     /// of a failure), `context` (only its surroundings), `title`, `episode`, `entity` (an entity of that name related
     /// to the session), `vector`. For a session found by filters alone, the names of the filters.
     pub matched: Vec<String>,
+    /// Who wrote it, if it is not of this home.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<super::Author>,
     /// For a note or fact added by hand: `text`, `json`, `message` or `triplet`. `session_id` is then `memory:<uuid>`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,

@@ -7,6 +7,7 @@ use baton_redaction::redact;
 
 use super::super::zone_day;
 use super::{Answer, Recall};
+use crate::answers;
 
 /// Tokens for the notice in every answer.
 const AROUND_TOKENS: u64 = 40;
@@ -29,9 +30,10 @@ impl Recall {
         let zone = self.question.zone;
         while tokens_of(&answer) + AROUND_TOKENS > self.budget && answer.nearest.pop().is_some() {}
         let around = tokens_of(&answer) + AROUND_TOKENS;
-        let (entries, left_out) =
-            chosen(found.entries, self.budget.saturating_sub(around), |entry| tokens_of(&to_answer(entry, zone)) + 1);
-        answer.answer = entries.iter().map(|entry| to_answer(entry, zone)).collect();
+        let (entries, left_out) = chosen(found.entries, self.budget.saturating_sub(around), |entry| {
+            tokens_of(&self.to_answer(entry, zone)) + 1
+        });
+        answer.answer = entries.iter().map(|entry| self.to_answer(entry, zone)).collect();
         answer.left_out = left_out as u64;
         if left_out > 0 {
             // The digits of the numbers above were reserved, but not this note.
@@ -46,20 +48,21 @@ impl Recall {
         answer.tokens = tokens_of(&answer) + AROUND_TOKENS;
         answer
     }
-}
 
-fn to_answer(entry: &Entry, zone: Zone) -> answer::RecallEntry {
-    let day = |at| zone_day(at, zone);
-    answer::RecallEntry {
-        kind: entry.sort.as_str().to_owned(),
-        text: redact(&entry.text).into_owned(),
-        session_id: entry.session.to_string(),
-        line: entry.line,
-        at: entry.at.map(|at| at.to_string()),
-        day: entry.at.map(day),
-        uuid: entry.uuid.map(|uuid| uuid.to_string()),
-        ended: entry.ended.map(day),
-        said_by: entry.by_model.then(|| "model".to_owned()),
+    fn to_answer(&self, entry: &Entry, zone: Zone) -> answer::RecallEntry {
+        let day = |at| zone_day(at, zone);
+        answer::RecallEntry {
+            kind: entry.sort.as_str().to_owned(),
+            text: redact(&entry.text).into_owned(),
+            session_id: entry.session.to_string(),
+            line: entry.line,
+            at: entry.at.map(|at| at.to_string()),
+            day: entry.at.map(day),
+            uuid: entry.uuid.map(|uuid| uuid.to_string()),
+            ended: entry.ended.map(day),
+            said_by: entry.by_model.then(|| "model".to_owned()),
+            from: answers::from(&self.table, &entry.session),
+        }
     }
 }
 

@@ -87,7 +87,8 @@ impl Recall {
         };
         let wanted = self.wanted(question, if is_listed { most + NOTES } else { compared });
         let wanted = SearchRequest { meaning: self.meaning.clone(), synonyms: asked.synonyms(), ..wanted };
-        let hits = find(&wanted, &self.table, &self.settings, &self.searcher)?;
+        let table = self.table_for(asked);
+        let hits = find(&wanted, &table, &self.settings, &self.searcher)?;
         let mut found =
             RelevantSessions { sessions: Vec::new(), notes_told: Vec::new(), notes: hits.notes, is_answered: true };
         let best = hits.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
@@ -108,7 +109,7 @@ impl Recall {
                 continue;
             }
             let Some((id, row)) =
-                SessionId::new(&hit.session_id).and_then(|id| Some((id.clone(), self.table.get(&id)?.clone())))
+                SessionId::new(&hit.session_id).and_then(|id| Some((id.clone(), table.get(&id)?.clone())))
             else {
                 continue;
             };

@@ -77,6 +77,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.recent.clear();
         self.superseded.clear();
         self.large.clear();
+        self.compare_others();
         self.coverage.set_covered(Covered { whole: committed, turns: committed, but_large: committed });
         self.trouble.failed(&problem);
         self.failures.last = Some((Instant::now(), tries));

@@ -10,7 +10,9 @@ use tokio::sync::oneshot;
 use super::coverage::{Coverage, Covered, Want};
 use super::purging::Purge;
 use baton_base::condition::Condition;
+use baton_base::latest::Latest;
 use baton_base::limits;
+use baton_events::projection::others::Others;
 use baton_journal::session_table::TableReader;
 use baton_memory::Searcher;
 
@@ -106,10 +108,15 @@ pub(in crate::indexer) fn close_now(port: &Port) {
     }
 }
 
-/// Nudges the memory whenever the table has changed.
-pub(in crate::indexer) fn follow(mut table: TableReader, port: Port) {
+/// Nudges the memory whenever the table or the sessions of others have changed.
+pub(in crate::indexer) fn follow(table: TableReader, others: Latest<Others>, port: Port) {
+    nudge_when_changed(table, port.clone());
+    nudge_when_changed(others, port);
+}
+
+fn nudge_when_changed<T: Send + Sync + 'static>(mut followed: Latest<T>, port: Port) {
     baton_base::task::spawn(async move {
-        while table.changed().await.is_ok() {
+        while followed.changed().await.is_ok() {
             port.nudge();
         }
     });

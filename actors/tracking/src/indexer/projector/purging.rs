@@ -3,6 +3,7 @@
 use baton_conversation::record::{Position, SessionId};
 use tokio::sync::oneshot;
 
+use super::others::is_of_log;
 use super::{Error, Projector};
 use baton_store::text_keeper::is_gone;
 
@@ -29,8 +30,10 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let asked = ready.iter().flat_map(|purge| purge.sessions.iter().cloned());
         let (gone, changed): (Vec<_>, Vec<_>) = asked.partition(|session| is_gone(&table, session));
         self.forgotten.extend(gone);
-        // Keep sessions that were restored meanwhile.
-        self.forgotten.retain(|session| is_gone(&table, session));
+        // Keep sessions that were restored, or published again, meanwhile.
+        let others = self.options.others.now();
+        let is_withdrawn = |session: &SessionId| !is_of_log(&table, session) && others.get(session).is_none();
+        self.forgotten.retain(|session| is_gone(&table, session) || is_withdrawn(session));
         if self.forgotten.is_empty() && ready.is_empty() {
             return Ok(());
         }

@@ -81,6 +81,7 @@ async fn untold(temp: &tempfile::TempDir, events: u64) -> Port {
     let options = Options {
         journal,
         table,
+        others: watch::channel(Default::default()).1.into(),
         settings: watch::channel(Arc::new(Settings::default())).1.into(),
         chunks,
         memory: temp.path().join("memory"),

@@ -37,6 +37,7 @@ impl Home {
         let options = Options {
             journal: Arc::new(Sparing(MemoryJournal::new(Box::new(fold)))),
             table,
+            others: watch::channel(Default::default()).1.into(),
             settings: watch::channel(Arc::new(Settings::default())).1.into(),
             chunks: Arc::new(ChunkStore::open(temp.path().join("blobs")).unwrap()),
             memory: temp.path().join("memory"),

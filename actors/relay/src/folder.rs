@@ -1,0 +1,316 @@
+//! A folder as relay: a git checkout, a folder that a program synchronises, a network file system.
+//!
+//! ```text
+//! baton-relay.json              format and team
+//! w/<writer>/<generation>.log   the writer's frames: appended by that writer alone
+//! o/<aa>/<hash>, s/<name>       objects and named slots
+//! ```
+//!
+//! A log is a sequence of records, `tag length payload check`: a frame, or the sequence of a stream that was purged.
+//! Records are only appended; a purge writes the next generation of the file and removes the one before. A reader takes
+//! whole records only, so that a file of which only a part has arrived is merely behind.
+//!
+//! Files get the modes that the system gives new files, because other users of the same machine or file system may be
+//! members; nothing in them can be read without the team's keys.
+//!
+//! # Hazards
+//!
+//! - Programs that synchronise folders give no order between files: a batch may arrive before its key or its objects.
+//!   Readers hold it until these are there.
+
+mod log;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use baton_base::{durable, transcript_file};
+use baton_conversation::hash::ContentHash;
+use serde::{Deserialize, Serialize};
+
+use crate::keys::Name;
+use crate::transport::{Error, MAX_OBJECT_BYTES, Pending, Received, Relay, Slot, Stream};
+use log::{Record, Tail};
+
+/// The file that marks a relay's folder.
+const MARK: &str = "baton-relay.json";
+const FORMAT: u32 = 1;
+/// Most writers whose logs are read.
+const MAX_WRITERS: usize = 1024;
+/// Most bytes of frames in one answer, but for one long frame.
+const ANSWER_BYTES: u64 = 4 * 1024 * 1024;
+/// How often the folder is looked at.
+const LOOK: Duration = Duration::from_millis(500);
+
+#[derive(Serialize, Deserialize)]
+struct Mark {
+    format: u32,
+    team: String,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Folder(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    root: PathBuf,
+    /// The ends of the logs that this process appends to.
+    tails: Mutex<BTreeMap<Name, Tail>>,
+}
+
+/// Where a reader is: for each writer the generation of the log, the bytes of it that were read, and how long it was
+/// then. An end that is cut off or damaged is news only once it has grown.
+type Places = BTreeMap<String, (u32, u64, u64)>;
+
+impl Folder {
+    /// Opens the folder of a team, or of any, which must have been made with [`Folder::create`]. Blocks for a short read.
+    ///
+    /// # Errors
+    ///
+    /// If it is not the folder of this team.
+    pub(crate) fn open(root: &Path, team: Option<Name>) -> Result<Self, Error> {
+        let mark: Option<Mark> =
+            durable::read_json(&root.join(MARK), 64 * 1024).map_err(|error| unavailable(root, &error))?;
+        let shown = root.display();
+        match mark {
+            None => {
+                Err(Error::Unavailable(format!("{shown} is no relay's folder, or is not mounted: {MARK} is not there")))
+            }
+            Some(mark) if mark.format != FORMAT => {
+                Err(Error::Refused(format!("{shown} has format {}: it needs another version of Baton", mark.format)))
+            }
+            Some(mark) if team.is_some_and(|team| mark.team != team.to_string()) => {
+                Err(Error::Refused(format!("{shown} is the relay of another team")))
+            }
+            Some(_) => {
+                let root = root.to_owned();
+                Ok(Self(Arc::new(Inner { root, tails: Mutex::default() })))
+            }
+        }
+    }
+
+    /// Makes a folder the relay of a team. Blocks for the disk.
+    ///
+    /// # Errors
+    ///
+    /// If it is one already, or cannot be written.
+    pub(crate) fn create(root: &Path, team: Name) -> Result<Self, Error> {
+        let failed = |error: io::Error| unavailable(root, &error);
+        std::fs::create_dir_all(root).map_err(failed)?;
+        if transcript_file::exists(&root.join(MARK)) {
+            let shown = root.display();
+            return Err(Error::Refused(format!(
+                "{shown} is a relay's folder already; `baton relay join` joins its team"
+            )));
+        }
+        let mark = serde_json::to_vec(&Mark { format: FORMAT, team: team.to_string() });
+        let path = root.join(MARK);
+        mark.map_err(io::Error::other).and_then(|mark| log::write_whole(&path, &mark)).map_err(failed)?;
+        Self::open(root, Some(team))
+    }
+
+    fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Inner) -> Result<T, Error> + Send + 'static,
+    ) -> Pending<'static, T> {
+        let inner = self.0.clone();
+        Box::pin(async move {
+            let working = baton_base::task::spawn_blocking(move || work(&inner));
+            working.await.map_err(|error| Error::Unavailable(error.to_string()))?
+        })
+    }
+}
+
+impl Relay for Folder {
+    fn publish(&self, stream: Stream, expected: u64, frame: Vec<u8>) -> Pending<'_, ()> {
+        self.run(move |inner| {
+            let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tail = inner.tail(&tails, stream.writer)?;
+            // Until it is known to be right, the next caller looks again.
+            tails.remove(&stream.writer);
+            let actual = tail.heads.get(&stream.stream).copied().unwrap_or_default();
+            if actual != expected {
+                tails.insert(stream.writer, tail);
+                return Err(Error::Conflict { actual });
+            }
+            let record = Record::Frame(frame);
+            let folder = inner.writer_folder(stream.writer);
+            log::append(&folder, &mut tail, &[record]).map_err(|error| unavailable(&folder, &error))?;
+            tail.heads.insert(stream.stream, expected + 1);
+            tails.insert(stream.writer, tail);
+            Ok(())
+        })
+    }
+
+    fn receive<'a>(&'a self, cursor: &'a str) -> Pending<'a, Received> {
+        let mut places: Places = serde_json::from_str(cursor).unwrap_or_default();
+        self.run(move |inner| {
+            let mut received = Received::default();
+            let mut left = ANSWER_BYTES;
+            for (name, generation, size) in inner.logs()? {
+                let folder = inner.writer_folder(name);
+                let place = places.entry(name.to_string()).or_default();
+                if place.0 != generation {
+                    *place = (generation, 0, 0);
+                }
+                if size <= place.1 {
+                    continue;
+                }
+                if left == 0 {
+                    received.more = true;
+                    continue;
+                }
+                place.2 = size;
+                // One damaged log must not keep the others away.
+                let read = match log::read(&folder, generation, place.1, left) {
+                    Ok(read) => read,
+                    Err(error) => {
+                        received.problems.push(unavailable(&folder, &error).to_string());
+                        continue;
+                    }
+                };
+                place.1 += read.bytes;
+                left = left.saturating_sub(read.bytes);
+                if read.more {
+                    (place.2, received.more) = (0, true);
+                }
+                received.frames.extend(read.records.into_iter().filter_map(Record::into_frame));
+            }
+            received.cursor = serde_json::to_string(&places).unwrap_or_default();
+            Ok(received)
+        })
+    }
+
+    fn head(&self, stream: Stream) -> Pending<'_, u64> {
+        self.run(move |inner| {
+            let tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
+            Ok(inner.tail(&tails, stream.writer)?.heads.get(&stream.stream).copied().unwrap_or_default())
+        })
+    }
+
+    fn put(&self, slot: Slot, bytes: Vec<u8>) -> Pending<'_, ()> {
+        self.run(move |inner| {
+            let path = inner.slot(slot);
+            if bytes.len() > MAX_OBJECT_BYTES {
+                return Err(Error::Refused(format!("{} bytes are over the bound of {MAX_OBJECT_BYTES}", bytes.len())));
+            }
+            if matches!(slot, Slot::Object(_)) && transcript_file::exists(&path) {
+                return Ok(());
+            }
+            log::write_whole(&path, &bytes).map_err(|error| unavailable(&path, &error))
+        })
+    }
+
+    fn get(&self, slot: Slot) -> Pending<'_, Option<Vec<u8>>> {
+        self.run(move |inner| {
+            let path = inner.slot(slot);
+            log::read_whole(&path, MAX_OBJECT_BYTES as u64).map_err(|error| unavailable(&path, &error))
+        })
+    }
+
+    fn delete(&self, slot: Slot) -> Pending<'_, ()> {
+        self.run(move |inner| {
+            let path = inner.slot(slot);
+            match std::fs::remove_file(&path).and_then(|()| durable::sync_parent(&path)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unavailable(&path, &error)),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    fn purge(&self, stream: Stream) -> Pending<'_, ()> {
+        self.run(move |inner| {
+            let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
+            let tail = inner.tail(&tails, stream.writer)?;
+            tails.remove(&stream.writer);
+            let Some(head) = tail.heads.get(&stream.stream).copied() else { return Ok(()) };
+            let folder = inner.writer_folder(stream.writer);
+            let rewritten = log::rewrite_without(&folder, &tail, stream.stream, head);
+            tails.insert(stream.writer, rewritten.map_err(|error| unavailable(&folder, &error))?);
+            Ok(())
+        })
+    }
+
+    fn changed<'a>(&'a self, cursor: &'a str) -> Pending<'a, ()> {
+        let places: Places = serde_json::from_str(cursor).unwrap_or_default();
+        Box::pin(async move {
+            loop {
+                let places = places.clone();
+                let look = self.run(move |inner| {
+                    let is_read = |(name, generation, size): &(Name, u32, u64)| {
+                        places.get(&name.to_string()).is_some_and(|place| (place.0, place.2) == (*generation, *size))
+                    };
+                    Ok(!inner.logs()?.iter().all(is_read))
+                });
+                if look.await? {
+                    return Ok(());
+                }
+                tokio::time::sleep(LOOK).await;
+            }
+        })
+    }
+}
+
+impl Inner {
+    fn writer_folder(&self, writer: Name) -> PathBuf {
+        self.root.join("w").join(writer.to_string())
+    }
+
+    fn slot(&self, slot: Slot) -> PathBuf {
+        match slot {
+            Slot::Object(hash) => {
+                let name = hash.to_string();
+                self.root.join("o").join(&name[..2]).join(&name)
+            }
+            Slot::Named(name) => self.root.join("s").join(name.to_string()),
+        }
+    }
+
+    /// The writers with the generation and size of their newest log, in the order of their names.
+    fn logs(&self) -> Result<Vec<(Name, u32, u64)>, Error> {
+        // Its absence tells a missing folder from an empty one.
+        if !transcript_file::exists(&self.root.join(MARK)) {
+            let shown = self.root.display();
+            return Err(Error::Unavailable(format!("{shown} is not there, or is not mounted")));
+        }
+        let folder = self.root.join("w");
+        let entries = match std::fs::read_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(|error| unavailable(&folder, &error))?,
+        };
+        let names = entries.flatten().filter_map(|entry| Name::parse(entry.file_name().to_str()?));
+        let mut names: Vec<Name> = names.take(MAX_WRITERS).collect();
+        names.sort_unstable();
+        let newest = |name: Name| {
+            let (generation, size) = log::newest(&self.writer_folder(name))?;
+            Some((name, generation, size))
+        };
+        Ok(names.into_iter().filter_map(newest).collect())
+    }
+
+    /// The end of a writer's log: as known, or as it is read from the disk.
+    fn tail(&self, known: &BTreeMap<Name, Tail>, writer: Name) -> Result<Tail, Error> {
+        let folder = self.writer_folder(writer);
+        let (generation, size) = log::newest(&folder).unwrap_or_default();
+        if let Some(tail) = known.get(&writer).filter(|tail| (tail.generation, tail.bytes) == (generation, size)) {
+            return Ok(tail.clone());
+        }
+        log::tail(&folder, generation).map_err(|error| unavailable(&folder, &error))
+    }
+}
+
+fn unavailable(path: &Path, error: &io::Error) -> Error {
+    Error::Unavailable(format!("{}: {error}", path.display()))
+}
+
+/// The name of an object.
+pub(crate) fn object_name(bytes: &[u8]) -> ContentHash {
+    use sha2::Digest as _;
+    ContentHash(sha2::Sha256::digest(bytes).into())
+}
+
+#[cfg(test)]
+mod tests;

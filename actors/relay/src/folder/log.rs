@@ -1,0 +1,251 @@
+//! One writer's log in a folder.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use baton_base::{durable, transcript_file};
+use sha2::{Digest, Sha256};
+
+use crate::keys::Name;
+use crate::seal::{Frame, MAX_FRAME_BYTES};
+
+/// Bytes before a record's payload: its tag and its length.
+const BEFORE: usize = 5;
+/// Bytes behind it: the beginning of its SHA-256.
+const CHECK: usize = 8;
+const FRAME: u8 = 1;
+const HEAD: u8 = 2;
+
+/// One record of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Record {
+    /// A frame.
+    Frame(Vec<u8>),
+    /// A purged stream, and the sequence of its last frame.
+    Head(Name, u64),
+}
+
+impl Record {
+    pub(super) fn into_frame(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Frame(frame) => Some(frame),
+            Self::Head(..) => None,
+        }
+    }
+
+    /// The stream that it belongs to, and the sequence that it reaches.
+    fn reaches(&self) -> Option<(Name, u64)> {
+        match self {
+            Self::Frame(frame) => Frame::parse(frame).ok().map(|frame| (frame.header.stream, frame.header.sequence)),
+            Self::Head(stream, sequence) => Some((*stream, *sequence)),
+        }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        let (tag, payload) = match self {
+            Self::Frame(frame) => (FRAME, frame.clone()),
+            Self::Head(stream, sequence) => (HEAD, [&stream.0[..], &sequence.to_be_bytes()].concat()),
+        };
+        out.push(tag);
+        out.extend_from_slice(&u32::try_from(payload.len()).unwrap_or(u32::MAX).to_be_bytes());
+        out.extend_from_slice(&payload);
+        out.extend_from_slice(&Sha256::digest(&payload)[..CHECK]);
+    }
+}
+
+/// The end of a log, to append behind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tail {
+    pub(super) generation: u32,
+    /// Bytes of whole records.
+    pub(super) bytes: u64,
+    /// The last sequence of each stream.
+    pub(super) heads: BTreeMap<Name, u64>,
+}
+
+/// Records from a place on.
+pub(super) struct Read {
+    pub(super) records: Vec<Record>,
+    /// Bytes of these records.
+    pub(super) bytes: u64,
+    /// True if more whole records may follow.
+    pub(super) more: bool,
+}
+
+fn path(folder: &Path, generation: u32) -> PathBuf {
+    folder.join(format!("{generation:08}.log"))
+}
+
+/// The generations in a folder.
+fn generations(folder: &Path) -> Vec<u32> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let number = |name: &str| name.strip_suffix(".log").filter(|number| number.len() == 8)?.parse().ok();
+    entries.filter_map(|entry| number(entry.file_name().to_str()?)).collect()
+}
+
+/// The newest generation and its size; `None` if there is none.
+pub(super) fn newest(folder: &Path) -> Option<(u32, u64)> {
+    let generation = generations(folder).into_iter().max()?;
+    let size = transcript_file::metadata(&path(folder, generation)).ok()?.len();
+    Some((generation, size))
+}
+
+/// Reads whole records from a place on, until `most` bytes are passed.
+pub(super) fn read(folder: &Path, generation: u32, from: u64, most: u64) -> io::Result<Read> {
+    let mut read = Read { records: Vec::new(), bytes: 0, more: false };
+    let mut file = match transcript_file::open(&path(folder, generation)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(read),
+        file => file?,
+    };
+    file.seek(SeekFrom::Start(from))?;
+    let mut file = io::BufReader::new(file);
+    loop {
+        if read.bytes >= most {
+            read.more = true;
+            return Ok(read);
+        }
+        let mut before = [0; BEFORE];
+        if !fill(&mut file, &mut before)? {
+            return Ok(read);
+        }
+        let length = u32::from_be_bytes([before[1], before[2], before[3], before[4]]) as usize;
+        if length > MAX_FRAME_BYTES {
+            return Err(damaged("a record is longer than any frame"));
+        }
+        let mut payload = vec![0; length];
+        let mut check = [0; CHECK];
+        if !fill(&mut file, &mut payload)? || !fill(&mut file, &mut check)? {
+            return Ok(read);
+        }
+        if Sha256::digest(&payload)[..CHECK] != check {
+            return Err(damaged("a record does not match its check"));
+        }
+        read.bytes += (BEFORE + length + CHECK) as u64;
+        match before[0] {
+            FRAME => read.records.push(Record::Frame(payload)),
+            HEAD if length == 24 => {
+                let (mut stream, mut sequence) = ([0; 16], [0; 8]);
+                stream.copy_from_slice(&payload[..16]);
+                sequence.copy_from_slice(&payload[16..]);
+                read.records.push(Record::Head(Name(stream), u64::from_be_bytes(sequence)));
+            }
+            // A newer program's.
+            _ => {}
+        }
+    }
+}
+
+/// Fills the buffer; false if the file ends before.
+fn fill(file: &mut impl io::Read, buffer: &mut [u8]) -> io::Result<bool> {
+    match file.read_exact(buffer) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        done => done.map(|()| true),
+    }
+}
+
+fn damaged(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the log is damaged: {what}"))
+}
+
+/// The end of a log: reads all of it.
+pub(super) fn tail(folder: &Path, generation: u32) -> io::Result<Tail> {
+    let mut tail = Tail { generation, ..Tail::default() };
+    loop {
+        let read = read(folder, generation, tail.bytes, 4 * 1024 * 1024)?;
+        tail.bytes += read.bytes;
+        for (stream, sequence) in read.records.iter().filter_map(Record::reaches) {
+            let head = tail.heads.entry(stream).or_default();
+            *head = sequence.max(*head);
+        }
+        if !read.more {
+            return Ok(tail);
+        }
+    }
+}
+
+/// Appends records, durably. What stands behind the tail is the rest of a write that was cut off.
+pub(super) fn append(folder: &Path, tail: &mut Tail, records: &[Record]) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    tail.generation = tail.generation.max(1);
+    let path = path(folder, tail.generation);
+    let mut bytes = Vec::new();
+    records.iter().for_each(|record| record.encode(&mut bytes));
+    let is_new = !transcript_file::exists(&path);
+    let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&path)?;
+    file.set_len(tail.bytes)?;
+    file.seek(SeekFrom::Start(tail.bytes))?;
+    file.write_all(&bytes)?;
+    file.sync_data()?;
+    if is_new {
+        durable::sync_folder(folder)?;
+    }
+    tail.bytes += bytes.len() as u64;
+    Ok(())
+}
+
+/// Writes the next generation of a log without the frames of a stream, and removes the older ones.
+pub(super) fn rewrite_without(folder: &Path, tail: &Tail, stream: Name, head: u64) -> io::Result<Tail> {
+    let mut rewritten = Tail { generation: tail.generation + 1, bytes: 0, heads: tail.heads.clone() };
+    let target = path(folder, rewritten.generation);
+    write_with(&target, |out| {
+        let mut bytes = Vec::new();
+        Record::Head(stream, head).encode(&mut bytes);
+        let mut from = 0;
+        loop {
+            let read = read(folder, tail.generation, from, 4 * 1024 * 1024)?;
+            from += read.bytes;
+            for record in read.records {
+                if record.reaches().is_none_or(|(of, _)| of != stream) {
+                    record.encode(&mut bytes);
+                }
+            }
+            out.write_all(&bytes)?;
+            rewritten.bytes += bytes.len() as u64;
+            bytes.clear();
+            if !read.more {
+                return Ok(());
+            }
+        }
+    })?;
+    for generation in generations(folder).into_iter().filter(|generation| *generation < rewritten.generation) {
+        fs::remove_file(path(folder, generation))?;
+    }
+    durable::sync_folder(folder)?;
+    Ok(rewritten)
+}
+
+/// Writes a whole file, durably: a reader sees all of it or none.
+pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_with(path, |out| out.write_all(bytes))
+}
+
+fn write_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // Another member may write the same object at the same time.
+    let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+    let written = fs::File::create(&temporary).and_then(|mut file| {
+        write(&mut file)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    });
+    written.inspect_err(|_| drop(fs::remove_file(&temporary)))?;
+    durable::sync_folder(folder)
+}
+
+/// Reads a whole file of at most `most` bytes; `None` if there is none.
+pub(super) fn read_whole(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match transcript_file::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(damaged("it is longer than anything that is stored there"));
+    }
+    Ok(Some(bytes))
+}

@@ -1,0 +1,88 @@
+use super::*;
+use crate::conformance;
+use crate::keys::Secret;
+use crate::seal::{self, Header, Kind};
+
+fn team() -> Name {
+    Name([4; 16])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_keeps_the_contract() {
+    conformance::all(|| {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().join("team");
+        Folder::create(&root, team()).unwrap();
+        Box::new(move || {
+            let _keep = &temp;
+            Box::new(Folder::open(&root, Some(team())).unwrap())
+        })
+    })
+    .await;
+}
+
+#[test]
+fn only_the_folder_of_the_team_is_opened() {
+    let temp = tempfile::tempdir().unwrap();
+    let root = temp.path().join("team");
+    let error = |opened: Result<Folder, Error>| opened.unwrap_err().to_string();
+    assert!(error(Folder::open(&root, Some(team()))).contains("is not mounted"));
+    Folder::create(&root, team()).unwrap();
+    assert!(error(Folder::create(&root, team())).contains("join"));
+    assert!(error(Folder::open(&root, Some(Name([5; 16])))).contains("another team"));
+    std::fs::write(root.join(MARK), r#"{"format":2,"team":""}"#).unwrap();
+    assert!(error(Folder::open(&root, Some(team()))).contains("another version"));
+}
+
+fn frame(writer: u8, sequence: u64) -> (Stream, Vec<u8>) {
+    let stream = Stream { writer: Name([writer; 16]), stream: Name([1; 16]) };
+    let header = Header { kind: Kind::Batch, epoch: 1, writer: stream.writer, stream: stream.stream, sequence };
+    let signer = ed25519_dalek::SigningKey::from_bytes(&[7; 32]);
+    (stream, seal::seal(&header, b"said", &Secret([9; 32]), &signer).unwrap())
+}
+
+/// A log whose end has not arrived, or was cut off by a crash, is read up to there and goes on from there.
+#[tokio::test]
+async fn a_torn_end_is_not_there_yet() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = Folder::create(temp.path(), team()).unwrap();
+    for sequence in 0..2 {
+        let (stream, frame) = frame(1, sequence + 1);
+        folder.publish(stream, sequence, frame).await.unwrap();
+    }
+    let path = temp.path().join("w").join(Name([1; 16]).to_string()).join("00000001.log");
+    let whole = std::fs::read(&path).unwrap();
+    let second = whole.len() / 2;
+    for end in [0, 1, 20, second - 1, second, second + 3, whole.len() - 1] {
+        std::fs::write(&path, &whole[..end]).unwrap();
+        let folder = Folder::open(temp.path(), Some(team())).unwrap();
+        let received = folder.receive("").await.unwrap();
+        assert_eq!((received.frames.len(), received.more), (usize::from(end >= second), false), "cut at {end}");
+        std::fs::write(&path, &whole).unwrap();
+        assert_eq!(folder.receive(&received.cursor).await.unwrap().frames.len(), 2 - received.frames.len());
+    }
+    std::fs::write(&path, &whole[..second + 3]).unwrap();
+    let folder = Folder::open(temp.path(), Some(team())).unwrap();
+    let (stream, frame) = frame(1, 2);
+    assert_eq!(folder.head(stream).await, Ok(1));
+    folder.publish(stream, 1, frame).await.unwrap();
+    assert_eq!(folder.receive("").await.unwrap().frames.len(), 2);
+}
+
+#[tokio::test]
+async fn a_damaged_log_keeps_no_other_away() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = Folder::create(temp.path(), team()).unwrap();
+    for writer in [1, 2] {
+        let (stream, frame) = frame(writer, 1);
+        folder.publish(stream, 0, frame).await.unwrap();
+    }
+    let path = temp.path().join("w").join(Name([1; 16]).to_string()).join("00000001.log");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[40] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let received = folder.receive("").await.unwrap();
+    assert_eq!((received.frames.len(), received.problems.len()), (1, 1), "{:?}", received.problems);
+    std::fs::remove_file(temp.path().join(MARK)).unwrap();
+    assert!(matches!(folder.receive("").await, Err(Error::Unavailable(_))), "an empty mount point is no empty relay");
+}

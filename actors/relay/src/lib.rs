@@ -1,0 +1,37 @@
+//! The same memory on every machine of a person and a team: publishes the sessions of shared projects, sealed, to a
+//! relay that understands none of it, and takes in what the other members published.
+//!
+//! - `keys`, `seal`: who may read and who has written
+//! - `transport`: the contract of a relay; `folder`: the one that is a folder
+//! - `record`: what was accepted and published, on disk
+//! - `inbound`, `outbound`: one message in, one session out
+//! - `team`: the state of it all, and the rounds that keep it current; `membership`: how a team begins, grows and is left
+//! - `report`: what is told of it
+//!
+//! Nothing of a project leaves before a person named it in `relay.share`, and nothing is opened or read while
+//! `relay.enabled` is false.
+//!
+//! # Decisions
+//!
+//! - What comes in never becomes a session of this home: it stands beside the session table
+//!   ([`Others`](baton_events::projection::others::Others)), and only answers that ask for it see it.
+//! - Members trust each other to be members, not to be honest: a writer can only write under their own key, a session
+//!   of this home is never shadowed, and everything read is bounded, counted and said.
+
+mod folder;
+mod inbound;
+mod invitation;
+mod keys;
+mod membership;
+mod outbound;
+mod record;
+mod report;
+mod seal;
+mod team;
+mod transport;
+
+#[cfg(test)]
+mod conformance;
+
+pub use membership::{Error, Invited};
+pub use team::{Options, Team};

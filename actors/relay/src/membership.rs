@@ -1,0 +1,341 @@
+//! How a team begins, how it grows, and how it is left.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use baton_base::durable;
+use baton_config::settings;
+use baton_conversation::hex;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_sharing::batch::Said;
+use baton_views::visibility;
+use ed25519_dalek::VerifyingKey;
+use serde::{Deserialize, Serialize};
+use x25519_dalek::PublicKey;
+
+use crate::folder::Folder;
+use crate::invitation::Invitation;
+use crate::keys::{self, Keys, Name, Secret, TeamKeys, WriterId};
+use crate::record::Writer;
+use crate::seal::{self, Frame, Kind};
+use crate::team::{Member, Team};
+use crate::transport::{self, Relay, Slot};
+
+/// How long an invitation may be used.
+const VALID_MS: i64 = 24 * 60 * 60 * 1000;
+/// Fewest characters of a fingerprint that name a writer.
+const MIN_PREFIX: usize = 8;
+/// The file of the invitations that this home has given.
+const GIVEN: &str = "invitations.json";
+const GIVEN_MAX_BYTES: u64 = 1024 * 1024;
+
+/// Why something about the team was not done. The message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It makes no sense as things are.
+    #[error("{0}")]
+    Refused(String),
+    /// The relay or this machine failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<transport::Error> for Error {
+    fn from(error: transport::Error) -> Self {
+        match error {
+            transport::Error::Refused(why) => Self::Refused(why),
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<keys::Error> for Error {
+    fn from(error: keys::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+fn failed(error: impl ToString) -> Error {
+    Error::Failed(error.to_string())
+}
+
+/// An invitation that was given.
+pub struct Invited {
+    /// Its text.
+    pub invitation: String,
+    /// Until when it may be used.
+    pub expires: Timestamp,
+}
+
+/// What a new member gets with an invitation.
+#[derive(Serialize, Deserialize)]
+struct Welcome {
+    v: u32,
+    team: TeamKeys,
+    /// The public key of who invites.
+    key: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Given {
+    slot: String,
+    expires: Timestamp,
+}
+
+impl Team {
+    /// Begins a team whose relay is this folder.
+    ///
+    /// # Errors
+    ///
+    /// If this home belongs to one, or the folder cannot be used.
+    pub async fn begin(&self, url: &str) -> Result<(), Error> {
+        let _round = self.round.lock().await;
+        let (path, url) = (self.free_key_file().await?, only_folder(url)?);
+        blocking(move || {
+            let keys = Keys::generate(TeamKeys::generate()?)?;
+            // A team without keys cannot be joined, keys without a team can be made a team's.
+            keys.write(&path)?;
+            Folder::create(Path::new(&url), keys.team.team_name()).map(drop).map_err(|error| {
+                drop(std::fs::remove_file(&path));
+                Error::from(error)
+            })
+        })
+        .await
+    }
+
+    /// Invites one more member: seals the team's keys for whoever gets the invitation first.
+    ///
+    /// # Errors
+    ///
+    /// If the relay cannot be reached.
+    pub async fn invite(self: &Arc<Self>) -> Result<Invited, Error> {
+        let mut round = self.round.lock().await;
+        let member = self.member(&mut round).await?;
+        self.withdraw_expired(member).await?;
+        let expires = self.options.clock.now().plus_ms(VALID_MS);
+        let (slot, secret) = (Name(keys::random()?), Secret::random()?);
+        let signer = member.keys.signing();
+        let key = hex::encode(signer.verifying_key().as_bytes());
+        let welcome = Welcome { v: 1, team: member.keys.team.clone(), key };
+        let writer = member.keys.team.writer_name(&member.keys.writer());
+        let header = seal::Header { kind: Kind::Invitation, epoch: 0, writer, stream: slot, sequence: 0 };
+        let message = serde_json::to_vec(&welcome).map_err(failed)?;
+        let sealed = seal::seal(&header, &message, &secret, &signer).map_err(failed)?;
+        // Noted first, so that it is withdrawn whatever happens.
+        let mut given = self.given().await?;
+        given.push(Given { slot: slot.to_string(), expires });
+        self.keep_given(given).await?;
+        member.relay.put(Slot::Named(slot), sealed).await?;
+        let url = member.settings.url.clone().unwrap_or_default();
+        let by = member.keys.writer();
+        Ok(Invited { invitation: Invitation { slot, secret, by, expires, url }.to_string(), expires })
+    }
+
+    /// Joins the team of an invitation. Returns its relay.
+    ///
+    /// # Errors
+    ///
+    /// If the invitation is of no use, or this home belongs to a team.
+    pub async fn join(&self, text: &str) -> Result<String, Error> {
+        let _round = self.round.lock().await;
+        let unusable =
+            |why: &str| Error::Refused(format!("{why}; ask a member for another one (`baton relay invite`)"));
+        let invitation = Invitation::parse(text).ok_or_else(|| unusable("this is no invitation, or not all of it"))?;
+        if invitation.expires < self.options.clock.now() {
+            return Err(unusable("the invitation has expired"));
+        }
+        let path = self.free_key_file().await?;
+        let url = only_folder(&invitation.url)?;
+        let of = url.clone();
+        let relay = blocking(move || Ok(Folder::open(Path::new(&of), None)?)).await?;
+        let Some(sealed) = relay.get(Slot::Named(invitation.slot)).await? else {
+            return Err(unusable("the invitation was used or withdrawn, or has not arrived in this folder yet"));
+        };
+        let welcome =
+            open(&sealed, &invitation).ok_or_else(|| unusable("what lies there is not what was invited to"))?;
+        let (of, team) = (url.clone(), welcome.team.team_name());
+        blocking(move || {
+            Folder::open(Path::new(&of), Some(team))?;
+            Ok(Keys::generate(welcome.team)?.write(&path)?)
+        })
+        .await?;
+        relay.delete(Slot::Named(invitation.slot)).await?;
+        Ok(url)
+    }
+
+    /// Excludes a writer from what is published from now on: gives the team new keys. Returns who it was.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such writer, or the relay cannot be reached.
+    pub async fn remove(self: &Arc<Self>, writer: &str) -> Result<String, Error> {
+        let mut round = self.round.lock().await;
+        let member = self.member(&mut round).await?;
+        let own = member.keys.writer();
+        let (removed, name, left, notices) = {
+            let state = self.state();
+            let fits = |id: &&WriterId| **id != own && id.as_str().starts_with(writer) && writer.len() >= MIN_PREFIX;
+            let named: Vec<&WriterId> = state.writers.keys().filter(fits).collect();
+            let [removed] = named[..] else {
+                let message = format!("{writer:?} is the fingerprint of no other member; `baton relay who` lists them");
+                return Err(Error::Refused(message));
+            };
+            let stays = |it: &&Writer| it.id != *removed && !it.has_left && !state.is_removed(&it.id);
+            let left = state.writers.values().filter(stays).filter_map(|it| Some((it.id.to_string(), it.box_key?)));
+            let name =
+                state.writers.get(removed).map_or_else(String::new, |it| format!("{} on {}", it.name, it.machine));
+            let notices = state.writers.get(&own).map_or(0, |own| own.notices);
+            (removed.clone(), name, left.collect::<Vec<_>>(), notices)
+        };
+        let team = member.keys.team.next_epoch()?;
+        let message = serde_json::to_vec(&team).map_err(failed)?;
+        let mut boxes = BTreeMap::new();
+        for (id, key) in left {
+            let (public, secret) = keys::one_time_shared(&PublicKey::from(key))?;
+            let sealed = seal::seal_object(&message, &secret).map_err(failed)?;
+            boxes.insert(id, hex::encode(public.as_bytes()) + &hex::encode(&sealed));
+        }
+        let said = Said::Removed { writer: removed.to_string() };
+        self.say(member, notices, said).await.map_err(Error::Failed)?;
+        self.say(member, notices + 1, Said::Rekeyed { boxes }).await.map_err(Error::Failed)?;
+        drop(round);
+        // This home takes the keys as the others do.
+        self.nudge();
+        Ok(name)
+    }
+
+    /// Leaves the team: says so, and removes the keys and everything of others from this home. What was published stays.
+    ///
+    /// # Errors
+    ///
+    /// If the files cannot be removed.
+    pub async fn leave(self: &Arc<Self>) -> Result<(), Error> {
+        let mut round = self.round.lock().await;
+        // A relay that is gone for good must not keep anyone in the team.
+        if let Ok(member) = self.member(&mut round).await {
+            let notices = self.state().writers.get(&member.keys.writer()).map(|own| own.notices);
+            if let Some(notices) = notices
+                && let Err(error) = self.say(member, notices, Said::Left).await
+            {
+                tracing::warn!(error, "others were not told that this home left the team");
+            }
+        }
+        let key_file = self.key_file(&self.options.settings.now().relay);
+        let folder = self.folder.clone();
+        blocking(move || {
+            for removed in [std::fs::remove_file(key_file), std::fs::remove_dir_all(folder)] {
+                match removed {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+                    _ => {}
+                }
+            }
+            Ok(())
+        })
+        .await?;
+        *round = None;
+        drop(round);
+        self.forget_all().await;
+        Ok(())
+    }
+
+    /// Has the others remove the sessions of a project. Returns how many.
+    ///
+    /// # Errors
+    ///
+    /// If the relay cannot be reached; those that were named are removed nevertheless.
+    pub async fn retract_project(self: &Arc<Self>, project: &str) -> Result<u64, Error> {
+        let mut round = self.round.lock().await;
+        let member = self.member(&mut round).await?;
+        let table = self.options.table.now();
+        let is_of_it = |id: &SessionId| table.get(id).is_some_and(|row| visibility::is_in(&row.state, project));
+        let sessions = self.own_sessions(|own| own.sessions.keys().filter(|id| is_of_it(id)).cloned().collect());
+        for id in &sessions {
+            self.retract(member, id).await.map_err(Error::Failed)?;
+        }
+        drop(round);
+        self.nudge();
+        Ok(sessions.len() as u64)
+    }
+
+    /// Removes invitations that may not be used any more.
+    pub(crate) async fn withdraw_expired(&self, member: &Member) -> Result<(), Error> {
+        let now = self.options.clock.now();
+        let (expired, valid): (Vec<_>, Vec<_>) = self.given().await?.into_iter().partition(|given| given.expires < now);
+        if expired.is_empty() {
+            return Ok(());
+        }
+        for given in &expired {
+            if let Some(slot) = Name::parse(&given.slot) {
+                member.relay.delete(Slot::Named(slot)).await?;
+            }
+        }
+        self.keep_given(valid).await
+    }
+
+    async fn given(&self) -> Result<Vec<Given>, Error> {
+        let path = self.folder.join(GIVEN);
+        blocking(move || Ok(durable::read_json(&path, GIVEN_MAX_BYTES).map_err(failed)?.unwrap_or_default())).await
+    }
+
+    async fn keep_given(&self, given: Vec<Given>) -> Result<(), Error> {
+        let path = self.folder.join(GIVEN);
+        blocking(move || {
+            let bytes = serde_json::to_vec(&given).map_err(failed)?;
+            durable::write_file(&path, &bytes).and_then(|()| durable::sync_parent(&path)).map_err(failed)
+        })
+        .await
+    }
+
+    /// The key file, in which there must be no keys.
+    async fn free_key_file(&self) -> Result<std::path::PathBuf, Error> {
+        let path = self.key_file(&self.options.settings.now().relay);
+        let of = path.clone();
+        match blocking(move || Ok(Keys::read(&of)?)).await? {
+            None => Ok(path),
+            Some(_) => {
+                Err(Error::Refused("this home belongs to a team already; `baton relay leave` leaves it".to_owned()))
+            }
+        }
+    }
+
+    /// This home as a member, connected.
+    pub(crate) async fn member<'a>(self: &Arc<Self>, round: &'a mut Option<Member>) -> Result<&'a Member, Error> {
+        let settings: settings::Relay = self.options.settings.now().relay.clone();
+        if settings.url.is_none() {
+            return Err(Error::Refused(
+                "this home belongs to no team; `baton relay init` begins one, `baton relay join` joins one".to_owned(),
+            ));
+        }
+        if round.as_ref().is_none_or(|member| member.settings != settings) {
+            *round = Some(self.connect(&settings).await.map_err(Error::Failed)?);
+        }
+        round.as_ref().ok_or_else(|| failed("the relay is not open"))
+    }
+}
+
+/// What was sealed for an invitation; `None` if it is anything else.
+fn open(sealed: &[u8], invitation: &Invitation) -> Option<Welcome> {
+    let frame = Frame::parse(sealed).ok()?;
+    if frame.header.kind != Kind::Invitation || frame.header.stream != invitation.slot {
+        return None;
+    }
+    let welcome: Welcome = serde_json::from_slice(&frame.unseal(&invitation.secret).ok()?).ok()?;
+    let key = VerifyingKey::from_bytes(&hex::decode(&welcome.key)?).ok()?;
+    (WriterId::of(&key) == invitation.by && frame.verify(&key).is_ok() && welcome.v == 1).then_some(welcome)
+}
+
+/// The only relay that there is yet.
+fn only_folder(url: &str) -> Result<String, Error> {
+    match Path::new(url).is_absolute() {
+        true => Ok(url.to_owned()),
+        false => {
+            Err(Error::Refused(format!("{url:?} is no absolute path; a relay is a folder that all members can reach")))
+        }
+    }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+    baton_base::task::spawn_blocking(work).await.map_err(failed)?
+}

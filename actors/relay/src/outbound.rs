@@ -1,0 +1,345 @@
+//! Publishes what is shared and not published yet: objects first, then the key, then the batch, then the record of it.
+//! So whatever a crash interrupts, the next attempt repeats, and finds by the stream's sequence what is done.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use baton_conversation::filter::FILTER_VERSION;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{SequenceNumber, SessionId, StreamId, Timestamp};
+use baton_events::projection::table::Row;
+use baton_events::session::{EpisodeRef, Event, State};
+use baton_journal::{Journal, session_stream};
+use baton_sharing::batch::{self, Batch, Chunk, Conversation, MAX_EVENT_BYTES, MAX_EVENTS, Notice, StoredEvent};
+use baton_sharing::form;
+use baton_sharing::paths::Paths;
+use baton_sharing::published::{last_conversation_only, published};
+use baton_store::chunks::{ChunkRef, ChunkStore, Header, Manifest};
+
+use crate::folder::object_name;
+use crate::inbound::{Change, episode_of};
+use crate::keys::{Keys, Name, Secret};
+use crate::record::{Line, MadeOf, Record, Shared};
+use crate::seal::{self, Kind};
+use crate::transport::{self, Relay, Slot, Stream};
+
+/// Events read at once.
+const STEP: usize = 512;
+
+/// Why something was not published.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The relay failed or refused.
+    #[error(transparent)]
+    Relay(#[from] transport::Error),
+    /// This machine failed.
+    #[error("{0}")]
+    Here(String),
+}
+
+fn here(error: impl ToString) -> Error {
+    Error::Here(error.to_string())
+}
+
+/// What is to be published of a session, before it is sealed.
+pub(crate) struct Draft {
+    pub(crate) events: Vec<Event>,
+    pub(crate) conversation: Option<DraftConversation>,
+}
+
+/// A conversation as it will be published.
+pub(crate) struct DraftConversation {
+    pub(crate) header: Header,
+    pub(crate) chunks: Vec<DraftChunk>,
+    made_of: MadeOf,
+}
+
+/// A chunk as it will be published.
+pub(crate) struct DraftChunk {
+    pub(crate) reference: ChunkRef,
+    pub(crate) content: Content,
+}
+
+/// The lines of a chunk.
+pub(crate) enum Content {
+    /// They are on the relay already.
+    Published(ContentHash),
+    /// They are not.
+    New(Vec<u8>),
+}
+
+/// Makes drafts: reads events and chunks. Blocks for the disk.
+pub(crate) struct Drafts {
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) chunks: Arc<ChunkStore>,
+    /// The person's home directory.
+    pub(crate) user_home: Option<String>,
+}
+
+impl Drafts {
+    /// What is not published yet of a session.
+    ///
+    /// # Errors
+    ///
+    /// If its events or its conversation cannot be read.
+    pub(crate) fn of(&self, id: &SessionId, row: &Row, known: Option<&Shared>) -> Result<Draft, Error> {
+        let paths = Paths::new(row.state.place.as_ref(), self.user_home.as_deref());
+        let (stream, mut after) = (StreamId::session(id), SequenceNumber(known.map_or(0, |known| known.through)));
+        let mut events = Vec::new();
+        while after < row.version {
+            let records = self.journal.read_stream(&stream, after, STEP).map_err(here)?;
+            let Some(last) = records.last() else { break };
+            after = last.sequence;
+            for record in records.iter().filter(|record| record.sequence <= row.version) {
+                let event = session_stream::decode(record).map_err(here)?.event;
+                events.extend(published(&event, &paths));
+            }
+        }
+        last_conversation_only(&mut events);
+        let mut conversation = None;
+        if let Some(at) = events.iter().position(|event| episode_of(event).is_some()) {
+            match &row.state.episode {
+                // What the event names may be collected already, but the current one never is.
+                Some(current) => {
+                    let made = self.conversation(id, current, &paths, known)?;
+                    let references = made.chunks.iter().map(|chunk| chunk.reference.clone()).collect();
+                    let (manifest, _) = Manifest::assemble(made.header.clone(), references).map_err(here)?;
+                    let episode = EpisodeRef { manifest, ..current.clone() };
+                    events[at] = match &events[at] {
+                        Event::Indexed { effect, .. } => Event::Indexed { effect: *effect, episode },
+                        _ => Event::Redacted { episode: Some(episode), notes: Vec::new() },
+                    };
+                    conversation = Some(made);
+                }
+                None => drop(events.remove(at)),
+            }
+        }
+        Ok(Draft { events, conversation })
+    }
+
+    fn conversation(
+        &self,
+        id: &SessionId,
+        current: &EpisodeRef,
+        paths: &Paths,
+        known: Option<&Shared>,
+    ) -> Result<DraftConversation, Error> {
+        let manifest = self.chunks.manifest(id, &current.manifest).map_err(here)?;
+        let before = known.filter(|known| known.made_of.rules == FILTER_VERSION);
+        let published: BTreeMap<&str, &Chunk> = before
+            .and_then(|known| Some((known, known.conversation.as_ref()?)))
+            .into_iter()
+            .flat_map(|(known, conversation)| known.made_of.chunks.iter().map(String::as_str).zip(&conversation.chunks))
+            .collect();
+        let mut chunks = Vec::with_capacity(manifest.chunks.len());
+        for chunk in &manifest.chunks {
+            if let Some(there) = published.get(chunk.name.as_str()) {
+                let reference = ChunkRef { name: there.name.to_string(), items: there.items, bytes: there.bytes };
+                chunks.push(DraftChunk { reference, content: Content::Published(there.object) });
+                continue;
+            }
+            let mut lines = Vec::new();
+            let read = self.chunks.chunk(id, chunk).map_err(here)?;
+            for line in read.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                let line = std::str::from_utf8(line).map_err(here)?;
+                lines.extend(paths.line(line).map_err(here)?);
+                lines.push(b'\n');
+            }
+            let reference =
+                ChunkRef { name: object_name(&lines).to_string(), items: chunk.items, bytes: lines.len() as u64 };
+            chunks.push(DraftChunk { reference, content: Content::New(lines) });
+        }
+        let header = Header {
+            generation: manifest.header.generation,
+            filter_version: manifest.header.filter_version,
+            item_version: manifest.header.item_version,
+            ..Header::default()
+        };
+        let names = manifest.chunks.iter().map(|chunk| chunk.name.clone()).collect();
+        Ok(DraftConversation { header, chunks, made_of: MadeOf { rules: FILTER_VERSION, chunks: names } })
+    }
+}
+
+/// Publishes.
+pub(crate) struct Outbound<'a> {
+    pub(crate) relay: &'a dyn Relay,
+    pub(crate) keys: &'a Keys,
+    /// The folder of all records.
+    pub(crate) folder: &'a Path,
+    pub(crate) now: Timestamp,
+}
+
+impl Outbound<'_> {
+    fn stream(&self, stream: Name) -> Stream {
+        Stream { writer: self.keys.team.writer_name(&self.keys.writer()), stream }
+    }
+
+    fn header(&self, kind: Kind, stream: Name, sequence: u64) -> seal::Header {
+        let Stream { writer, stream } = self.stream(stream);
+        seal::Header { kind, epoch: self.keys.team.current().0, writer, stream, sequence }
+    }
+
+    /// Says something to all members, as the notice after `sequence`.
+    pub(crate) async fn notice(&self, sequence: u64, notice: Notice) -> Result<Change, Error> {
+        let name = self.keys.team.notices_name(&self.keys.writer());
+        let header = self.header(Kind::Notice, name, sequence + 1);
+        let (_, key) = self.keys.team.current();
+        let frame = seal::seal(&header, &notice.encode(), key, &self.keys.signing()).map_err(here)?;
+        self.relay.publish(self.stream(name), sequence, frame).await?;
+        self.record(name, Line { sequence: sequence + 1, notice: Some(notice), ..Line::default() })
+    }
+
+    /// Says that a session must be removed wherever it is. What it takes to unseal it is destroyed afterwards.
+    pub(crate) async fn destroy(&self, session: &SessionId) -> Result<(), Error> {
+        let writer = self.keys.writer();
+        let record = Record::new(self.folder, &writer);
+        let (of, reading) = (session.clone(), record.clone());
+        let reading = baton_base::task::spawn_blocking(move || reading.conversations(&of));
+        let published = reading.await.map_err(here)?.map_err(here)?;
+        let name = self.keys.team.session_name(&writer, session);
+        self.relay.delete(Slot::Named(self.keys.team.key_name(name))).await?;
+        self.relay.purge(self.stream(name)).await?;
+        for chunk in published.iter().flat_map(|conversation| &conversation.chunks) {
+            self.relay.delete(Slot::Object(chunk.object)).await?;
+        }
+        // Last, because it knows the objects and the key.
+        let of = session.clone();
+        baton_base::task::spawn_blocking(move || record.remove(&of)).await.map_err(here)?.map_err(here)
+    }
+
+    /// Removes what is published of a session, to publish it anew by other keys.
+    pub(crate) async fn begin_anew(&self, session: &SessionId, known: &Shared) -> Result<(), Error> {
+        let name = self.keys.team.session_name(&self.keys.writer(), session);
+        self.relay.purge(self.stream(name)).await?;
+        for chunk in known.conversation.iter().flat_map(|conversation| &conversation.chunks) {
+            self.relay.delete(Slot::Object(chunk.object)).await?;
+        }
+        Ok(())
+    }
+
+    /// Publishes a draft. Returns what was recorded; nothing if there was nothing to say. `reached` is the sequence of
+    /// the session's stream on the relay.
+    pub(crate) async fn session(
+        &self,
+        id: &SessionId,
+        through: SequenceNumber,
+        draft: Draft,
+        known: Option<&Shared>,
+        reached: u64,
+    ) -> Result<Vec<Change>, Error> {
+        if draft.events.is_empty() {
+            return Ok(Vec::new());
+        }
+        let stream = self.keys.team.session_name(&self.keys.writer(), id);
+        let key = match known {
+            Some(known) => known.key.clone(),
+            None => self.new_key(stream).await?,
+        };
+        let (conversation, made_of) = match draft.conversation {
+            None => (None, None),
+            Some(made) => {
+                let (conversation, made_of) = self.objects(made, &key).await?;
+                (Some(conversation), Some(made_of))
+            }
+        };
+        let mut changes = Vec::new();
+        let mut state = known.map(|known| known.state.clone()).unwrap_or_default();
+        let parts = in_parts(&draft.events);
+        let count = parts.len();
+        for (number, part) in parts.into_iter().enumerate() {
+            let names_one = part.iter().any(|event| episode_of(event).is_some());
+            let mut batch = Batch {
+                v: batch::VERSION,
+                session: id.clone(),
+                begin: known.is_none() && number == 0,
+                // Only the last part reaches all events.
+                through: if number + 1 == count { through.0 } else { known.map_or(0, |known| known.through) },
+                events: part.iter().map(StoredEvent::new).collect(),
+                conversation: conversation.clone().filter(|_| names_one),
+                form: ContentHash([0; 32]),
+            };
+            state = batch.fold(state).map_err(here)?;
+            batch.form = form::hash(id, &state);
+            let sequence = reached + number as u64;
+            let header = self.header(Kind::Batch, stream, sequence + 1);
+            let frame = seal::seal(&header, &batch.encode(), &key, &self.keys.signing()).map_err(here)?;
+            self.relay.publish(self.stream(stream), sequence, frame).await?;
+            let made_of = made_of.clone().filter(|_| names_one);
+            let (sequence, batch, key) = (sequence + 1, Some(batch), Some(key.clone()));
+            changes.push(self.record(stream, Line { sequence, batch, key, made_of, ..Line::default() })?);
+        }
+        self.remove_superseded(known, conversation.as_ref()).await?;
+        Ok(changes)
+    }
+
+    /// Deletes the objects that a new conversation has no more. Readers that are behind need only the last one.
+    async fn remove_superseded(&self, known: Option<&Shared>, now: Option<&Conversation>) -> Result<(), Error> {
+        let Some((before, now)) = known.and_then(|known| known.conversation.as_ref()).zip(now) else { return Ok(()) };
+        for chunk in before.chunks.iter().filter(|chunk| now.chunks.iter().all(|it| it.object != chunk.object)) {
+            self.relay.delete(Slot::Object(chunk.object)).await?;
+        }
+        Ok(())
+    }
+
+    /// A key for a session, which members find beside its stream.
+    async fn new_key(&self, stream: Name) -> Result<Secret, Error> {
+        let key = Secret::random().map_err(here)?;
+        let (_, epoch_key) = self.keys.team.current();
+        let header = self.header(Kind::Key, stream, 0);
+        let sealed = seal::seal(&header, &key.0, epoch_key, &self.keys.signing()).map_err(here)?;
+        self.relay.put(Slot::Named(self.keys.team.key_name(stream)), sealed).await?;
+        Ok(key)
+    }
+
+    async fn objects(&self, made: DraftConversation, key: &Secret) -> Result<(Conversation, MadeOf), Error> {
+        let mut chunks = Vec::with_capacity(made.chunks.len());
+        for DraftChunk { reference, content } in made.chunks {
+            let object = match content {
+                Content::Published(object) => object,
+                Content::New(lines) => {
+                    let sealed = seal::seal_object(&lines, key).map_err(here)?;
+                    let object = object_name(&sealed);
+                    self.relay.put(Slot::Object(object), sealed).await?;
+                    object
+                }
+            };
+            let name = ContentHash::parse(&reference.name).ok_or_else(|| here("a chunk has no valid name"))?;
+            chunks.push(Chunk { name, items: reference.items, bytes: reference.bytes, object });
+        }
+        let Header { generation, filter_version, item_version, .. } = made.header;
+        Ok((Conversation { generation, filter_version, item_version, chunks }, made.made_of))
+    }
+
+    fn record(&self, stream: Name, line: Line) -> Result<Change, Error> {
+        let (writer, line) = (
+            self.keys.writer(),
+            Line { at: self.now, stream: stream.to_string(), epoch: self.keys.team.current().0, ..line },
+        );
+        Record::new(self.folder, &writer).append(&line).map_err(here)?;
+        Ok(Change { writer, line })
+    }
+}
+
+/// Divides events into batches.
+fn in_parts(events: &[Event]) -> Vec<&[Event]> {
+    let mut parts = Vec::new();
+    let (mut from, mut bytes) = (0, 0);
+    for (at, event) in events.iter().enumerate() {
+        let size = StoredEvent::new(event).data.get().len();
+        if at > from && (at - from >= MAX_EVENTS || bytes + size > MAX_EVENT_BYTES) {
+            parts.push(&events[from..at]);
+            (from, bytes) = (at, 0);
+        }
+        bytes += size;
+    }
+    if from < events.len() {
+        parts.push(&events[from..]);
+    }
+    parts
+}
+
+/// True if there may be something to publish of a session.
+pub(crate) fn is_owed(state: &State, version: SequenceNumber, known: Option<&Shared>) -> bool {
+    state.episode.is_some() && known.is_none_or(|known| known.through < version.0)
+}

@@ -1,0 +1,325 @@
+//! What was accepted of a writer, or published as one: their streams, opened, and the conversations.
+//!
+//! `relay/<writer>/log` has one line for each message: the beginning of its SHA-256 and the message as JSON. A line is
+//! durable before anything else follows from its message. A torn last line is cut off; a log with a damaged line is
+//! that of a writer who is read from the start again. `relay/<writer>/blobs/` holds the conversations as the home's own
+//! are held.
+//!
+//! For the home's own writer it is the outbox: the sequence that each session has reached, and how many of its events.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use baton_base::{durable, transcript_file};
+use baton_conversation::hex;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_events::session::State;
+use baton_sharing::batch::{Batch, Conversation, Notice, Said};
+use baton_store::chunks::ChunkStore;
+use ed25519_dalek::VerifyingKey;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::keys::{Name, Secret, WriterId};
+
+/// Bytes of a line's check.
+const CHECK: usize = 8;
+/// Longest log that is read.
+const MAX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+
+/// One message, as it is recorded.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Line {
+    /// Its place in its stream.
+    pub(crate) sequence: u64,
+    /// When it was recorded here.
+    pub(crate) at: Timestamp,
+    /// Name of its stream.
+    #[serde(default)]
+    pub(crate) stream: String,
+    /// Epoch of the keys by which it was sealed.
+    #[serde(default)]
+    pub(crate) epoch: u32,
+    /// A batch of a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) batch: Option<Batch>,
+    /// A notice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) notice: Option<Notice>,
+    /// The session's own key. It is in every line of a session, so that it goes with them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<Secret>,
+    /// Of a batch of this home: the chunks that the published ones were made of, and the version of the rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) made_of: Option<MadeOf>,
+}
+
+/// See [`Line::made_of`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MadeOf {
+    /// Version of the rules of redaction.
+    pub(crate) rules: u32,
+    /// Names of the chunks, in order.
+    pub(crate) chunks: Vec<String>,
+}
+
+/// A session of a writer.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    /// Sequence of the last message of its stream.
+    pub(crate) sequence: u64,
+    /// How many events it has on the writer's machine, as far as they were published.
+    pub(crate) through: u64,
+    /// What its published events come to.
+    pub(crate) state: State,
+    /// Its current conversation.
+    pub(crate) conversation: Option<Conversation>,
+    /// Its own key, and the epoch of the key that this one is sealed by.
+    pub(crate) key: Secret,
+    pub(crate) epoch: u32,
+    /// See [`Line::made_of`].
+    pub(crate) made_of: MadeOf,
+    /// True if the events come to what the writer has.
+    pub(crate) agrees: bool,
+}
+
+impl Shared {
+    /// Bytes of its conversation, before compression.
+    fn stored(&self) -> u64 {
+        let chunks = self.conversation.iter().flat_map(|conversation| &conversation.chunks);
+        chunks.map(|chunk| chunk.bytes).fold(0, u64::saturating_add)
+    }
+}
+
+/// A writer, as far as their messages were recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Writer {
+    pub(crate) id: WriterId,
+    pub(crate) name: String,
+    pub(crate) machine: String,
+    /// Since when they are known here.
+    pub(crate) since: Timestamp,
+    /// Their public key: the first notice has it.
+    pub(crate) key: VerifyingKey,
+    /// Sequence of their last notice.
+    pub(crate) notices: u64,
+    /// Their public key for what is sealed for them alone.
+    pub(crate) box_key: Option<[u8; 32]>,
+    /// True if they have left.
+    pub(crate) has_left: bool,
+    /// The keys that they have given the team last, sealed for each writer.
+    pub(crate) boxes: BTreeMap<String, String>,
+    /// Writers that they have removed from the team.
+    pub(crate) removed: BTreeSet<String>,
+    pub(crate) sessions: BTreeMap<SessionId, Shared>,
+    /// Sessions that they want removed everywhere, with the sequence that their streams had.
+    pub(crate) forgotten: BTreeMap<SessionId, u64>,
+    /// Sessions of other writers that they have removed, as those asked.
+    pub(crate) acknowledged: BTreeSet<(String, SessionId)>,
+    /// Their sessions by the names of the streams.
+    pub(crate) streams: BTreeMap<Name, SessionId>,
+    /// Bytes of their conversations, before compression.
+    pub(crate) stored: u64,
+}
+
+/// Why a log cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("line {line} is damaged")]
+    Damaged { line: usize },
+}
+
+/// The files of one writer.
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    folder: PathBuf,
+}
+
+impl Record {
+    pub(crate) fn new(relay: &Path, writer: &WriterId) -> Self {
+        Self { folder: relay.join(writer.as_str()) }
+    }
+
+    /// The writers of whom there is a folder.
+    pub(crate) fn writers(relay: &Path) -> Vec<WriterId> {
+        let entries = fs::read_dir(relay).into_iter().flatten().flatten();
+        let mut found: Vec<_> = entries.filter_map(|entry| WriterId::parse(entry.file_name().to_str()?)).collect();
+        found.sort();
+        found
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.join("log")
+    }
+
+    /// The conversations.
+    pub(crate) fn blobs(&self) -> ChunkStore {
+        ChunkStore::in_folder(self.folder.join("blobs"))
+    }
+
+    /// Reads all lines; cuts off a torn last one. `None` if there is no log. Blocks for the disk.
+    pub(crate) fn read(&self) -> Result<Option<Vec<Line>>, Error> {
+        let file = match transcript_file::open(&self.log()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let mut bytes = Vec::new();
+        file.take(MAX_BYTES).read_to_end(&mut bytes)?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        if whole < bytes.len() {
+            let file = OpenOptions::new().write(true).open(self.log())?;
+            file.set_len(whole as u64)?;
+            file.sync_data()?;
+            bytes.truncate(whole);
+        }
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let decode = |(number, line): (usize, &[u8])| decode(line).ok_or(Error::Damaged { line: number });
+        (1..).zip(lines).map(decode).collect::<Result<_, _>>().map(Some)
+    }
+
+    /// Appends a line, durably. Blocks for the disk.
+    pub(crate) fn append(&self, line: &Line) -> io::Result<()> {
+        durable::create_private_folder(&self.folder)?;
+        let (path, bytes) = (self.log(), encode(line)?);
+        let is_new = !transcript_file::exists(&path);
+        let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
+        file.write_all(&bytes)?;
+        file.sync_data()?;
+        if is_new {
+            durable::sync_folder(&self.folder)?;
+        }
+        Ok(())
+    }
+
+    /// The conversations that were recorded of a session, the current one and those before. Blocks for the disk.
+    pub(crate) fn conversations(&self, session: &SessionId) -> Result<Vec<Conversation>, Error> {
+        let batches = self.read()?.into_iter().flatten().filter_map(|line| line.batch);
+        Ok(batches.filter(|batch| batch.session == *session).filter_map(|batch| batch.conversation).collect())
+    }
+
+    /// Writes the log anew without the lines of a session, and with them its key, and removes its conversation, durably.
+    /// Blocks for the disk.
+    pub(crate) fn remove(&self, session: &SessionId) -> Result<(), Error> {
+        let is_of = |line: &Line| line.batch.as_ref().is_some_and(|batch| batch.session == *session);
+        if let Some(lines) = self.read()?
+            && lines.iter().any(is_of)
+        {
+            let mut bytes = Vec::new();
+            for line in lines.iter().filter(|line| !is_of(line)) {
+                bytes.extend(encode(line)?);
+            }
+            durable::write_file(&self.log(), &bytes)?;
+            durable::sync_folder(&self.folder)?;
+        }
+        self.blobs().forget(session).map_err(|error| io::Error::other(error.to_string()))?;
+        Ok(())
+    }
+
+    /// Removes everything of the writer.
+    pub(crate) fn remove_all(&self) -> io::Result<()> {
+        match fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn encode(line: &Line) -> io::Result<Vec<u8>> {
+    let json = serde_json::to_vec(line)?;
+    let check = hex::encode(&Sha256::digest(&json)[..CHECK]);
+    Ok([check.as_bytes(), b" ", &json, b"\n"].concat())
+}
+
+fn decode(line: &[u8]) -> Option<Line> {
+    let (check, rest) = line.split_at_checked(2 * CHECK)?;
+    let json = rest.strip_prefix(b" ")?;
+    let is_whole = hex::encode(&Sha256::digest(json)[..CHECK]).as_bytes() == check;
+    is_whole.then(|| serde_json::from_slice(json).ok()).flatten()
+}
+
+impl Writer {
+    /// A writer by their first notice; `None` if it is none, or its key is not that of this writer.
+    pub(crate) fn joined(id: &WriterId, line: &Line) -> Option<Self> {
+        let Said::Joined { name, machine, key, box_key } = &line.notice.as_ref()?.said else { return None };
+        let key = VerifyingKey::from_bytes(&hex::decode(key)?).ok()?;
+        (WriterId::of(&key) == *id && !key.is_weak()).then(|| Self {
+            id: id.clone(),
+            name: name.clone(),
+            machine: machine.clone(),
+            since: line.at,
+            key,
+            notices: 1,
+            box_key: hex::decode(box_key),
+            has_left: false,
+            boxes: BTreeMap::new(),
+            removed: BTreeSet::new(),
+            sessions: BTreeMap::new(),
+            forgotten: BTreeMap::new(),
+            acknowledged: BTreeSet::new(),
+            streams: BTreeMap::new(),
+            stored: 0,
+        })
+    }
+
+    /// The writer that these lines come to.
+    pub(crate) fn fold(id: &WriterId, lines: &[Line]) -> Option<Self> {
+        let mut writer = Self::joined(id, lines.first()?)?;
+        for line in &lines[1..] {
+            writer.apply(line).ok()?;
+        }
+        Some(writer)
+    }
+
+    /// Adds a message.
+    pub(crate) fn apply(&mut self, line: &Line) -> Result<(), baton_sharing::batch::Error> {
+        if let Some(notice) = &line.notice {
+            self.notices = line.sequence;
+            match &notice.said {
+                Said::Joined { name, machine, .. } => {
+                    (self.name, self.machine, self.has_left) = (name.clone(), machine.clone(), false);
+                }
+                Said::Left => self.has_left = true,
+                Said::Removed { writer } => {
+                    self.removed.insert(writer.clone());
+                }
+                Said::Rekeyed { boxes } => self.boxes.clone_from(boxes),
+                Said::Forgot { session } => {
+                    let gone = self.sessions.remove(session);
+                    self.stored = self.stored.saturating_sub(gone.as_ref().map_or(0, Shared::stored));
+                    self.streams.retain(|_, of| of != session);
+                    let sequence = gone.map_or(0, |gone| gone.sequence);
+                    let known = self.forgotten.entry(session.clone()).or_default();
+                    *known = sequence.max(*known);
+                }
+                Said::Acknowledged { writer, session } => {
+                    self.acknowledged.insert((writer.clone(), session.clone()));
+                }
+            }
+        }
+        if let (Some(batch), Some(key)) = (&line.batch, &line.key) {
+            self.forgotten.remove(&batch.session);
+            let before = self.sessions.get(&batch.session);
+            let size_before = before.map_or(0, Shared::stored);
+            let state = batch.fold(before.map(|before| before.state.clone()).unwrap_or_default())?;
+            let conversation = batch.conversation.clone();
+            let shared = Shared {
+                sequence: line.sequence,
+                through: batch.through,
+                agrees: batch.agrees_with(&state),
+                conversation: conversation.or_else(|| before?.conversation.clone()),
+                key: key.clone(),
+                epoch: line.epoch,
+                made_of: line.made_of.clone().or_else(|| Some(before?.made_of.clone())).unwrap_or_default(),
+                state,
+            };
+            self.stored = (self.stored + shared.stored()).saturating_sub(size_before);
+            self.streams.extend(Name::parse(&line.stream).map(|stream| (stream, batch.session.clone())));
+            self.sessions.insert(batch.session.clone(), shared);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,200 @@
+//! What is told of the team: its state, its members, what would be published, and what was.
+
+use baton_conversation::record::SessionId;
+use baton_events::projection::table::SessionTable;
+use baton_protocol::answer::{
+    RelayBehind, RelayEntry, RelayForgotten, RelayInvitation, RelayLag, RelayLog, RelayPreview, RelayRemoved,
+    RelayStatus, RelayWriter,
+};
+use baton_redaction::redact;
+use baton_sharing::batch::{Said, StoredEvent};
+use baton_views::visibility;
+
+use crate::inbound::episode_of;
+use crate::membership::{Error, Invited};
+use crate::outbound::{Content, is_owed};
+use crate::record::{Line, Record, Writer};
+use crate::team::{Team, is_shared, machine};
+
+/// Most bytes of lines in one preview.
+const PREVIEW_BYTES: usize = 256 * 1024;
+
+impl From<Invited> for RelayInvitation {
+    fn from(invited: Invited) -> Self {
+        Self { invitation: invited.invitation, expires: invited.expires.to_string() }
+    }
+}
+
+fn out(text: &str) -> String {
+    redact(text).into_owned()
+}
+
+impl Team {
+    /// The state of the relay, and the members.
+    pub fn status(&self) -> RelayStatus {
+        let settings = self.options.settings.now();
+        let relay = &settings.relay;
+        let table = self.options.table.now();
+        let state = self.state();
+        let own = state.own.as_ref().and_then(|own| state.writers.get(own));
+        let mut behind = RelayBehind::default();
+        for (id, row) in table.iter().filter(|(_, row)| relay.enabled && is_shared(&row.state, &settings)) {
+            let known = own.and_then(|own| own.sessions.get(id));
+            if is_owed(&row.state, row.version, known) && !state.is_settled(id, row.version) {
+                behind.events += row.version.0 - known.map_or(0, |known| known.through);
+                let size = |to: u64| known.map_or(to, |known| to.saturating_sub(known.state.read.offset));
+                behind.bytes += size(row.state.read.offset);
+            }
+        }
+        behind.why = Some(&behind).filter(|behind| behind.events > 0).and_then(|_| state.problem.clone());
+        let held = || state.held.values().flat_map(|held| &held.frames);
+        let incoming = RelayBehind {
+            events: held().count() as u64,
+            bytes: held().map(|frame| frame.len() as u64).sum(),
+            why: state.held.values().next().map(|held| held.why.clone()),
+        };
+        let mut problems: Vec<String> =
+            state.problem.iter().chain(&state.warnings).map(|problem| out(problem)).collect();
+        let disagreeing = state.writers.values().flat_map(|writer| writer.sessions.values());
+        match disagreeing.filter(|shared| !shared.agrees).count() {
+            0 => {}
+            count => problems.push(format!(
+                "{count} sessions do not come to what their writers have; this version of Baton may be older than theirs"
+            )),
+        }
+        let writers = state.writers.values().map(|writer| {
+            let refused = state.refused_of(&writer.id);
+            let last_at = writer.sessions.values().map(|shared| shared.state.last_activity()).max();
+            RelayWriter {
+                name: out(&writer.name),
+                machine: out(&writer.machine),
+                writer: writer.id.to_string(),
+                me: state.own.as_ref() == Some(&writer.id),
+                left: writer.has_left,
+                removed: state.is_removed(&writer.id),
+                sessions: writer.sessions.len() as u64,
+                last_at: last_at.map(|at| at.to_string()),
+                refused: refused.map_or(0, |(count, _)| *count),
+                last_refused: refused.map(|(_, why)| why.clone()),
+            }
+        });
+        RelayStatus {
+            relay: relay.url.as_deref().map(out),
+            enabled: relay.enabled,
+            connected: state.is_connected,
+            name: self.own_name(relay),
+            machine: machine(),
+            writer: state.own.as_ref().map(ToString::to_string),
+            share: relay.share.iter().map(|project| out(project)).collect(),
+            lag: RelayLag { out: behind, incoming },
+            writers: writers.collect(),
+            problems,
+        }
+    }
+
+    /// What sharing a project means, or what is owed of all shared ones. Blocks for reads of manifests.
+    pub fn totals(&self, project: Option<&str>) -> RelayPreview {
+        let (table, settings) = (self.options.table.now(), self.options.settings.now());
+        let mut preview = RelayPreview { project: project.map(out), ..RelayPreview::default() };
+        preview.was_shared = project.is_some_and(|project| settings.relay.share.iter().any(|known| known == project));
+        for (id, row) in table.iter() {
+            let is_asked = match project {
+                Some(project) => visibility::is_in(&row.state, project) && !settings.excludes(&row.state),
+                None => is_shared(&row.state, &settings),
+            };
+            if let Some(episode) = row.state.episode.as_ref().filter(|_| is_asked) {
+                preview.sessions += 1;
+                preview.items += episode.items;
+                preview.bytes +=
+                    self.options.chunks.manifest(id, &episode.manifest).map_or(0, |manifest| manifest.bytes);
+            }
+        }
+        preview
+    }
+
+    /// Each event and each item of a session as it would be published, whether its project is shared or not. Blocks for
+    /// the disk.
+    ///
+    /// # Errors
+    ///
+    /// If it is unknown, or cannot be read.
+    pub fn preview(&self, table: &SessionTable, id: &SessionId) -> Result<RelayPreview, Error> {
+        let row = table.get(id).ok_or_else(|| Error::Refused(format!("no session {id} is known")))?;
+        let draft = self.drafts().of(id, row, None).map_err(|error| Error::Failed(error.to_string()))?;
+        let events = draft.events.iter().map(StoredEvent::new);
+        let events = events.map(|event| serde_json::to_string(&event).unwrap_or_default());
+        let mut preview = RelayPreview { sessions: 1, lines: events.collect(), ..RelayPreview::default() };
+        let mut room = PREVIEW_BYTES.saturating_sub(preview.lines.iter().map(String::len).sum());
+        preview.items = draft.events.iter().filter_map(episode_of).map(|episode| episode.items).sum();
+        for chunk in draft.conversation.iter().flat_map(|conversation| &conversation.chunks) {
+            preview.bytes += chunk.reference.bytes;
+            let Content::New(lines) = &chunk.content else { continue };
+            for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                let line = String::from_utf8_lossy(line).into_owned();
+                match room.checked_sub(line.len()) {
+                    Some(left) if preview.left_out == 0 => {
+                        room = left;
+                        preview.lines.push(line);
+                    }
+                    _ => preview.left_out += 1,
+                }
+            }
+        }
+        Ok(preview)
+    }
+
+    /// What others were asked to remove, and who has.
+    pub fn forgotten(&self) -> RelayForgotten {
+        let state = self.state();
+        let Some(own) = state.own.as_ref().and_then(|own| state.writers.get(own)) else {
+            return RelayForgotten::default();
+        };
+        let others: Vec<_> = state
+            .writers
+            .values()
+            .filter(|writer| writer.id != own.id && !writer.has_left && !state.is_removed(&writer.id))
+            .collect();
+        let removed = own.forgotten.keys().map(|session| {
+            let asked = (own.id.to_string(), session.clone());
+            let (done, waiting): (Vec<_>, Vec<_>) =
+                others.iter().partition(|writer| writer.acknowledged.contains(&asked));
+            let names = |writers: Vec<&&Writer>| {
+                writers.iter().map(|writer| out(&format!("{} on {}", writer.name, writer.machine))).collect()
+            };
+            RelayRemoved { session_id: session.to_string(), removed_by: names(done), waiting_for: names(waiting) }
+        });
+        RelayForgotten { forgotten: removed.collect() }
+    }
+
+    /// What was published, the last first. Blocks for the disk.
+    ///
+    /// # Errors
+    ///
+    /// If the record cannot be read.
+    pub fn published(&self, limit: usize) -> Result<RelayLog, Error> {
+        let Some(own) = self.state().own.clone() else { return Ok(RelayLog::default()) };
+        let lines = Record::new(&self.folder, &own).read().map_err(|error| Error::Failed(error.to_string()))?;
+        let entries = lines.iter().flatten().rev().take(limit).map(entry);
+        Ok(RelayLog { published: entries.collect() })
+    }
+}
+
+fn entry(line: &Line) -> RelayEntry {
+    let said = line.notice.as_ref().map(|notice| match &notice.said {
+        Said::Joined { name, machine, .. } => format!("joined as {name} on {machine}"),
+        Said::Left => "left".to_owned(),
+        Said::Removed { writer } => format!("removed {writer} from the team"),
+        Said::Rekeyed { .. } => "gave the team new keys".to_owned(),
+        Said::Forgot { session } => format!("forgot {session}"),
+        Said::Acknowledged { session, .. } => format!("removed {session}"),
+    });
+    let events = line.batch.iter().flat_map(|batch| batch.events.iter().map(|event| event.kind.clone()));
+    let conversation = line.batch.as_ref().and_then(|batch| batch.conversation.as_ref());
+    RelayEntry {
+        at: line.at.to_string(),
+        session_id: line.batch.as_ref().map(|batch| batch.session.to_string()),
+        what: said.into_iter().chain(events).map(|what| out(&what)).collect(),
+        items: conversation.iter().flat_map(|conversation| &conversation.chunks).map(|chunk| chunk.items).sum(),
+        sequence: line.sequence,
+    }
+}

@@ -1,0 +1,207 @@
+//! Takes in what is on the relay, and removes what its writers want removed.
+
+use std::collections::BTreeMap;
+
+use baton_base::durable;
+use baton_conversation::hex;
+use baton_conversation::record::SessionId;
+use baton_sharing::batch::Said;
+use x25519_dalek::PublicKey;
+
+use super::{CURSOR, CursorV1, Member, Team};
+use crate::inbound::{Inbound, NotTaken, Taken};
+use crate::keys::{Keys, Name, TeamKeys, WriterId};
+use crate::record::Record;
+use crate::seal::{self, Frame};
+
+/// Most frames that wait for what they need.
+const MAX_HELD: usize = 4096;
+/// Most bytes of a team's keys.
+const MAX_KEYS_BYTES: usize = 1024 * 1024;
+
+impl Team {
+    pub(super) async fn receive(&self, member: &mut Member) -> Result<(), String> {
+        let held: Vec<_> = std::mem::take(&mut self.state().held).into_values().collect();
+        self.take_all(member, held.into_iter().flat_map(|held| held.frames).collect()).await?;
+        let mut warnings = Vec::new();
+        loop {
+            let received = member.relay.receive(&member.cursor).await.map_err(|error| error.to_string())?;
+            self.take_all(member, received.frames).await?;
+            let is_moved = member.cursor != received.cursor;
+            member.cursor = received.cursor;
+            warnings.extend(received.problems);
+            let (is_settled, held) = {
+                let state = self.state();
+                (state.held.is_empty(), state.held.values().map(|held| held.frames.len()).sum::<usize>())
+            };
+            // Frames that are held are in memory only, so they must be received again after a restart.
+            if is_moved && is_settled {
+                self.keep_cursor(member).await?;
+            }
+            if held > MAX_HELD {
+                return Err(format!("{held} messages wait for what they need"));
+            }
+            if !received.more {
+                self.state().warnings = warnings;
+                return Ok(());
+            }
+        }
+    }
+
+    async fn keep_cursor(&self, member: &Member) -> Result<(), String> {
+        let url = member.settings.url.clone().unwrap_or_default();
+        let stored = serde_json::to_vec(&CursorV1 { url, cursor: member.cursor.clone() });
+        let path = self.folder.join(CURSOR);
+        let writing = baton_base::task::spawn_blocking(move || {
+            let bytes = stored.map_err(std::io::Error::other)?;
+            durable::write_file(&path, &bytes)
+        });
+        writing.await.map_err(std::io::Error::other).flatten().map_err(|error| error.to_string())
+    }
+
+    async fn take_all(&self, member: &Member, frames: Vec<Vec<u8>>) -> Result<(), String> {
+        let mut left: BTreeMap<(Name, Name), usize> = BTreeMap::new();
+        for frame in &frames {
+            *left.entry(stream_of(frame)).or_default() += 1;
+        }
+        for frame in frames {
+            let stream = stream_of(&frame);
+            let later = left.entry(stream).or_default();
+            *later = later.saturating_sub(1);
+            let is_superseded = *later > 0;
+            self.take(member, stream, frame, is_superseded).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes in one frame, or holds or refuses it.
+    async fn take(
+        &self,
+        member: &Member,
+        stream: (Name, Name),
+        frame: Vec<u8>,
+        is_superseded: bool,
+    ) -> Result<(), String> {
+        if let Some(held) = self.state().held.get_mut(&stream) {
+            held.frames.push_back(frame);
+            return Ok(());
+        }
+        let known = self.known(stream);
+        let inbound = Inbound {
+            relay: &*member.relay,
+            keys: &member.keys,
+            folder: &self.folder,
+            now: self.options.clock.now(),
+            is_superseded,
+        };
+        match inbound.take(&known, &frame).await {
+            Ok(Taken::Recorded(change)) => {
+                let forgotten = change.line.notice.as_ref().and_then(|notice| match &notice.said {
+                    Said::Forgot { session } => Some(session.clone()),
+                    _ => None,
+                });
+                let writer = change.writer.clone();
+                self.apply(member, *change);
+                if let Some(session) = forgotten {
+                    self.withdraw(member, &writer, &session).await?;
+                }
+            }
+            Ok(Taken::Known) => {}
+            Err(NotTaken::Held(why)) => {
+                let mut state = self.state();
+                let held = state.held.entry(stream).or_default();
+                held.frames.push_back(frame);
+                held.why = why;
+            }
+            Err(NotTaken::Refused(why)) => {
+                tracing::warn!(why, writer = %stream.0, "message of another member refused");
+                let mut state = self.state();
+                let refused = state.refused.entry(stream.0).or_default();
+                *refused = (refused.0 + 1, why);
+            }
+            Err(NotTaken::Failed(why)) => return Err(why),
+        }
+        Ok(())
+    }
+
+    /// Adds keys that another member has given the team. Returns true if there were any.
+    pub(super) async fn adopt_keys(&self, member: &mut Member) -> Result<bool, String> {
+        let boxes: Vec<String> = {
+            let mut state = self.state();
+            let own = member.keys.writer();
+            let given: Vec<_> = state.writers.values().filter_map(|by| by.boxes.get(own.as_str()).cloned()).collect();
+            if given == state.adopted {
+                return Ok(false);
+            }
+            state.adopted.clone_from(&given);
+            given
+        };
+        let before = member.keys.team.current().0;
+        for sealed in &boxes {
+            match open_box(&member.keys, sealed) {
+                Some(team) => drop(member.keys.team.add_epochs(&team)),
+                None => tracing::warn!("keys of the team that another member gave cannot be opened"),
+            }
+        }
+        if member.keys.team.current().0 == before {
+            return Ok(false);
+        }
+        let (keys, path) = (member.keys.clone(), self.key_file(&member.settings));
+        let writing = baton_base::task::spawn_blocking(move || keys.write(&path));
+        writing.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        tracing::info!("the team has new keys");
+        Ok(true)
+    }
+
+    /// Removes what another writer wants removed.
+    async fn withdraw(&self, member: &Member, writer: &WriterId, session: &SessionId) -> Result<(), String> {
+        if *writer == member.keys.writer() {
+            return Ok(());
+        }
+        let stream = (member.keys.team.writer_name(writer), member.keys.team.session_name(writer, session));
+        self.state().held.remove(&stream);
+        let is_theirs = self.others.borrow().author(session).is_some_and(|author| author.writer == writer.as_str());
+        if is_theirs {
+            self.others.send_modify(|others| others.remove(session));
+            self.options.chunks.read_also(session, None);
+        }
+        let (record, of) = (Record::new(&self.folder, writer), session.clone());
+        let removing = baton_base::task::spawn_blocking(move || record.remove(&of));
+        removing.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        tracing::info!(%session, reason = "forgotten by its writer", "session of another member removed");
+        // Another writer may have it as well.
+        self.publish_others();
+        Ok(())
+    }
+
+    /// Tells others what was removed here as they asked.
+    pub(super) async fn acknowledge(&self, member: &Member) -> Result<(), String> {
+        let (mut notices, owed) = {
+            let state = self.state();
+            let Some(own) = state.writers.get(&member.keys.writer()) else { return Ok(()) };
+            let others = state.writers.values().filter(|writer| writer.id != own.id);
+            let asked = others.flat_map(|writer| writer.forgotten.keys().map(|id| (writer.id.to_string(), id.clone())));
+            (own.notices, asked.filter(|asked| !own.acknowledged.contains(asked)).collect::<Vec<_>>())
+        };
+        for (writer, session) in owed {
+            self.say(member, notices, Said::Acknowledged { writer, session }).await?;
+            notices += 1;
+        }
+        Ok(())
+    }
+}
+
+/// The stream that a frame says it belongs to.
+fn stream_of(frame: &[u8]) -> (Name, Name) {
+    let header = Frame::parse(frame).ok().map(|frame| frame.header);
+    header.map_or((Name([0; 16]), Name([0; 16])), |header| (header.writer, header.stream))
+}
+
+/// The team's keys that were sealed for this home alone.
+fn open_box(keys: &Keys, sealed: &str) -> Option<TeamKeys> {
+    let (key, sealed) = sealed.split_at_checked(64)?;
+    let secret = keys.shared_with(&PublicKey::from(hex::decode::<32>(key)?));
+    let bytes = sealed.as_bytes().chunks(2).map(|pair| hex::decode::<1>(std::str::from_utf8(pair).ok()?));
+    let object: Vec<u8> = bytes.map(|byte| byte.map(|[byte]| byte)).collect::<Option<_>>()?;
+    serde_json::from_slice(&seal::unseal_object(&object, &secret, MAX_KEYS_BYTES).ok()?).ok()
+}

@@ -1,0 +1,120 @@
+//! Sessions of others in the memory.
+//!
+//! They have no place in the log, so no checkpoint says how far the memory follows them. What the memory holds is
+//! compared with what there is instead: a rebuilt memory, or one that a crash set back, is completed in the same way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use baton_conversation::record::SessionId;
+use baton_events::memo;
+use baton_events::projection::table::{Row, SessionTable};
+use baton_redaction::redact;
+
+use super::{Error, Interrupt, Projector};
+
+/// Sessions that are put in before the log is looked at again.
+const STEP: usize = 8;
+
+/// What is known of them.
+#[derive(Default)]
+pub(super) struct OthersPut {
+    /// The rows as they were put in.
+    known: BTreeMap<SessionId, Arc<Row>>,
+    /// Sessions to look at.
+    left: BTreeSet<SessionId>,
+    /// True if everything was compared since the memory was opened or started over.
+    is_compared: bool,
+    /// True if something was put in or removed since the last commit.
+    is_dirty: bool,
+}
+
+impl OthersPut {
+    /// True if everything there is was put in and is not committed yet.
+    pub(super) fn is_commit_due(&self) -> bool {
+        self.is_dirty && self.left.is_empty()
+    }
+
+    pub(super) fn committed(&mut self) {
+        self.is_dirty = false;
+    }
+}
+
+impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
+    /// Puts in a few sessions that others published, and removes what they have withdrawn. Returns true if there is
+    /// more.
+    pub(super) fn follow_others(&mut self) -> Result<bool, Error> {
+        if !self.others.is_compared || self.options.others.has_changed() {
+            let (others, table) = (self.options.others.newest(), self.options.table.now());
+            let is_as_known = |id: &SessionId, row: &Arc<Row>| self.others.known.get(id).is_some_and(|it| it == row);
+            let mut left: BTreeSet<SessionId> =
+                others.iter().filter(|(id, row)| !is_as_known(id, row)).map(|(id, _)| id.clone()).collect();
+            left.extend(self.others.known.keys().filter(|id| others.get(id).is_none()).cloned());
+            if !self.others.is_compared {
+                // Also those of a team that was left while nobody followed.
+                let held = self.store.sessions()?.into_iter();
+                left.extend(held.filter(|id| !is_of_log(&table, id) && others.get(id).is_none()));
+            }
+            self.others.left.append(&mut left);
+            self.others.is_compared = true;
+        }
+        for _ in 0..STEP {
+            let Some(id) = self.others.left.pop_first() else { return Ok(false) };
+            self.follow_other(&id)?;
+        }
+        Ok(!self.others.left.is_empty())
+    }
+
+    /// Everything is compared again.
+    pub(super) fn compare_others(&mut self) {
+        self.others = OthersPut::default();
+    }
+
+    fn follow_other(&mut self, id: &SessionId) -> Result<(), Error> {
+        let table = self.options.table.now();
+        if is_of_log(&table, id) {
+            // The log's own session has its place in the memory.
+            self.others.known.remove(id);
+            return Ok(());
+        }
+        let others = self.options.others.now();
+        let row = others.get(id).filter(|row| !table.is_deleted(row));
+        let Some((row, current)) = row.and_then(|row| Some((row, row.state.episode.as_ref()?))) else {
+            self.others.known.remove(id);
+            if self.store.holds(id)? {
+                self.remove(id)?;
+                self.others.is_dirty |= self.dirty_since.is_some();
+                self.forgotten.insert(id.clone());
+            }
+            return Ok(());
+        };
+        let is_same = |known: &Arc<Row>| {
+            let of = |row: &Row| (row.state.episode.clone(), row.state.place.clone(), row.state.corrections.clone());
+            of(known) == of(row)
+        };
+        let is_current = match self.others.known.get(id) {
+            Some(known) => is_same(known),
+            None => {
+                let project = row.state.place.as_ref().map(|place| redact(&place.project).into_owned());
+                let hits = self.store.searcher().hits_for(std::slice::from_ref(id))?;
+                hits.first().is_some_and(|hit| hit.episode_uuid == current.uuid && hit.project == project)
+                    && row.state.corrections.is_empty()
+            }
+        };
+        if !is_current {
+            self.put(id, row, current, Interrupt::never())?;
+            self.others.is_dirty |= self.dirty_since.is_some();
+            // If this home reads the session itself one day, it is put in anew as a whole; and its files are another's.
+            self.put.remove(id);
+            self.recent.remove(id);
+            self.superseded.retain(|session| session != id);
+        }
+        self.others.known.insert(id.clone(), row.clone());
+        Ok(())
+    }
+}
+
+/// True if the log knows a session or memo, forgotten or not.
+pub(super) fn is_of_log(table: &SessionTable, id: &SessionId) -> bool {
+    memo::uuid_of_key(id.as_str()).is_some() || table.get(id).is_some()
+}

@@ -1,0 +1,263 @@
+//! The messages between writers and readers, as JSON. They carry their version: what a newer program wrote is told
+//! apart from what is damaged.
+
+use std::collections::BTreeMap;
+
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_events::schema::session as stored;
+use baton_events::session::{Event, State, evolve};
+use serde::{Deserialize, Serialize};
+
+use crate::form;
+
+/// Version of both kinds of messages.
+pub const VERSION: u32 = 1;
+/// Most events in a batch.
+pub const MAX_EVENTS: usize = 256;
+/// Most bytes of a batch's events; one alone may have more.
+pub const MAX_EVENT_BYTES: usize = 128 * 1024;
+/// Most chunks of a conversation: 4 GB of text.
+pub const MAX_CHUNKS: usize = 16 * 1024;
+/// Longest name of a person, machine or project, in bytes.
+pub const MAX_NAME_BYTES: usize = 200;
+
+/// Why a message cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// A newer program wrote it.
+    #[error("a newer version of Baton wrote it")]
+    Newer,
+    /// It does not have its form.
+    #[error("{0}")]
+    Malformed(String),
+}
+
+/// Some published events of one session, and the conversation that the last of them names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Batch {
+    /// See [`VERSION`].
+    pub v: u32,
+    /// The session.
+    pub session: SessionId,
+    /// True if everything that was published of the session before is void.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub begin: bool,
+    /// How many events the session's stream has on the writer's machine.
+    pub through: u64,
+    /// The events, in order.
+    pub events: Vec<StoredEvent>,
+    /// The conversation of the current episode; absent if no event names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Conversation>,
+    /// The hash of what all published events of the session come to.
+    pub form: ContentHash,
+}
+
+/// An event in its stored shape.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StoredEvent {
+    /// Its type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Version of the shape.
+    pub v: u32,
+    /// Its data: one JSON object.
+    pub data: Box<serde_json::value::RawValue>,
+}
+
+/// A conversation: what its manifest holds, and where its chunks are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conversation {
+    /// The generation of the transcript.
+    pub generation: u32,
+    /// The version of the filter.
+    pub filter_version: u32,
+    /// The version of the items' shape.
+    pub item_version: u32,
+    /// Its chunks in order.
+    pub chunks: Vec<Chunk>,
+}
+
+/// One chunk of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chunk {
+    /// SHA-256 of its lines.
+    pub name: ContentHash,
+    /// Number of items.
+    pub items: u64,
+    /// Bytes of its lines.
+    pub bytes: u64,
+    /// SHA-256 of the sealed chunk, which is its name on the relay.
+    pub object: ContentHash,
+}
+
+/// What a writer says beside sessions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    /// See [`VERSION`].
+    pub v: u32,
+    /// When it was said.
+    pub at: Timestamp,
+    /// What.
+    #[serde(flatten)]
+    pub said: Said,
+}
+
+/// See [`Notice`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "said", rename_all = "snake_case")]
+pub enum Said {
+    /// The writer belongs to the team from now on. The first notice of every writer.
+    Joined {
+        /// Their name.
+        name: String,
+        /// Their machine.
+        machine: String,
+        /// Their public key, 64 hex digits.
+        key: String,
+        /// Their public key for sealing, 64 hex digits.
+        box_key: String,
+    },
+    /// The writer has left; what they shared stays until it is forgotten.
+    Left,
+    /// Another writer belongs to the team no more: nothing that they say from now on counts.
+    Removed {
+        /// That writer.
+        writer: String,
+    },
+    /// The team has new keys.
+    Rekeyed {
+        /// The keys, sealed for each writer who is to have them.
+        boxes: BTreeMap<String, String>,
+    },
+    /// A session must be removed wherever it is.
+    Forgot {
+        /// The session.
+        session: SessionId,
+    },
+    /// The writer has removed another writer's session, as that one asked.
+    Acknowledged {
+        /// The other writer.
+        writer: String,
+        /// The session.
+        session: SessionId,
+    },
+}
+
+/// Reads a message of this version. Names are checked against their bound, and may hold no control characters.
+fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Error> {
+    #[derive(Deserialize)]
+    struct Version {
+        v: u32,
+    }
+    let malformed = |error: serde_json::Error| Error::Malformed(error.to_string());
+    let Version { v } = serde_json::from_slice(text).map_err(malformed)?;
+    match v {
+        0 => Err(Error::Malformed("there is no version 0".to_owned())),
+        VERSION => serde_json::from_slice(text).map_err(malformed),
+        _ => Err(Error::Newer),
+    }
+}
+
+impl Batch {
+    /// Reads a batch and checks its bounds.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be used.
+    pub fn decode(text: &[u8]) -> Result<Self, Error> {
+        let batch: Self = read(text)?;
+        let chunks = batch.conversation.as_ref().map_or(0, |conversation| conversation.chunks.len());
+        if batch.events.len() > MAX_EVENTS || chunks > MAX_CHUNKS {
+            let events = batch.events.len();
+            return Err(Error::Malformed(format!("it has {events} events and {chunks} chunks, over the bounds")));
+        }
+        if SessionId::new(batch.session.as_str()).is_none() || batch.session.is_memo() {
+            return Err(Error::Malformed("its session has no valid id".to_owned()));
+        }
+        Ok(batch)
+    }
+
+    /// Its JSON.
+    pub fn encode(&self) -> Vec<u8> {
+        // Strings and integers always have a JSON form.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// The events.
+    ///
+    /// # Errors
+    ///
+    /// The first that this version cannot read.
+    pub fn events(&self) -> Result<Vec<Event>, Error> {
+        let event = |stored: &StoredEvent| {
+            stored::decode(&stored.kind, stored.v, stored.data.get()).map_err(|error| match error {
+                stored::Error::UnknownType { .. } | stored::Error::NewerVersion { .. } => Error::Newer,
+                stored::Error::Malformed { .. } => Error::Malformed(error.to_string()),
+            })
+        };
+        self.events.iter().map(event).collect()
+    }
+
+    /// The session's state after this batch.
+    ///
+    /// # Errors
+    ///
+    /// Why the events cannot be read.
+    pub fn fold(&self, before: State) -> Result<State, Error> {
+        let before = if self.begin { State::default() } else { before };
+        Ok(self.events()?.iter().fold(before, evolve))
+    }
+
+    /// True if a state after this batch is what its writer has.
+    pub fn agrees_with(&self, state: &State) -> bool {
+        form::hash(&self.session, state) == self.form
+    }
+}
+
+impl PartialEq for StoredEvent {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.kind, self.v, self.data.get()) == (&other.kind, other.v, other.data.get())
+    }
+}
+
+impl StoredEvent {
+    /// An event in its newest shape.
+    pub fn new(event: &Event) -> Self {
+        let encoded = stored::encode(event);
+        // The codec writes JSON.
+        let data = serde_json::value::RawValue::from_string(encoded.data).unwrap_or_default();
+        Self { kind: encoded.kind.to_owned(), v: encoded.v, data }
+    }
+}
+
+impl Notice {
+    /// A notice of this version.
+    pub fn new(at: Timestamp, said: Said) -> Self {
+        Self { v: VERSION, at, said }
+    }
+
+    /// Reads a notice and checks its bounds.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be used.
+    pub fn decode(text: &[u8]) -> Result<Self, Error> {
+        let notice: Self = read(text)?;
+        if let Said::Joined { name, machine, .. } = &notice.said {
+            let is_usable = |name: &String| {
+                !name.trim().is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains(char::is_control)
+            };
+            if ![name, machine].into_iter().all(is_usable) {
+                return Err(Error::Malformed("it names its writer by what is no name".to_owned()));
+            }
+        }
+        Ok(notice)
+    }
+
+    /// Its JSON.
+    pub fn encode(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+}

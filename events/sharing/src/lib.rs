@@ -1,0 +1,15 @@
+//! What of a session is shared with other machines and people, and in which form.
+//!
+//! A session is shared as its *published form*: those of its events that mean something elsewhere, with every path
+//! relative to the project, and its conversation, redacted once more. Whoever folds the published events of a session
+//! comes to the same [`SharedForm`], the writer as well as every reader; its hash shows that they agree.
+//!
+//! - [`paths`]: directories of the writer's machine out of texts
+//! - [`published`]: which events are published, and how
+//! - [`form`]: what published events come to
+//! - [`batch`]: the messages that carry them, and their encoding
+
+pub mod batch;
+pub mod form;
+pub mod paths;
+pub mod published;

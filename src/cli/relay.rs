@@ -1,0 +1,414 @@
+//! `baton relay`: the same memory on every machine of a person and a team.
+
+use std::process::ExitCode;
+
+use baton_protocol::answer::{
+    RelayBehind, RelayForgotten, RelayInvitation, RelayLog, RelayPreview, RelayStatus, RelayWriter,
+};
+use baton_protocol::{RelayParams, method};
+use clap::Subcommand;
+
+use super::{Error, install};
+use crate::client::Client;
+use crate::environment::{Environment, zone};
+use crate::print::{self, Output, Style};
+
+const HELP: &str = "\
+A relay carries sessions of the projects that you share between your machines, and those of your team. It is a folder \
+that all of them can reach: synchronised, on a network, or a checkout. Everything in it is sealed and signed; whoever \
+keeps the folder can read none of it, not even names. What others share is searched beside your own sessions and \
+marked with who wrote it; it never counts as yours.
+
+Nothing leaves before you share a project. What a member has received they can copy: sharing cannot be taken back from \
+them.
+
+JSON of `status`: {\"relay\",\"enabled\",\"connected\",\"name\",\"machine\",\"writer\",\"share\":[…],\"lag\":{\"out\":{\"events\",\
+\"bytes\"},\"in\":{\"events\",\"bytes\"}},\"writers\":[{\"name\",\"machine\",\"writer\",\"sessions\",\"last_at\"}],\"problems\":[…]}.
+
+Examples:
+  baton relay init ~/Sync/team --name Ann     begin a team whose relay is this folder
+  baton relay invite                          a text for one new member; it works once, for a day
+  baton relay join TEXT --name Bob            on the other machine, which has the folder at the same path
+  baton relay share .                         publish this directory's project, after asking
+  baton relay preview a94e0d17                exactly what would be published of a session
+  baton relay status                          what is behind, and why";
+
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = HELP)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Begin a team whose relay is a folder
+    Init {
+        /// The folder; it is created if it is not there
+        folder: String,
+        #[command(flatten)]
+        named: Named,
+    },
+    /// Invite one new member: prints a text that works once, for a day
+    Invite(Options),
+    /// Join the team of an invitation
+    Join {
+        /// The text that `baton relay invite` printed
+        invitation: String,
+        #[command(flatten)]
+        named: Named,
+    },
+    /// Exclude a member's machine: it can read nothing that is published from now on
+    Remove {
+        /// The fingerprint that `baton relay who` shows, or its beginning
+        writer: String,
+        /// Do it without asking
+        #[arg(long, short)]
+        yes: bool,
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Leave the team: remove its keys and everything of others from this machine
+    Leave {
+        /// Do it without asking
+        #[arg(long, short)]
+        yes: bool,
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Publish the sessions of a project from now on, after showing how much that is
+    Share {
+        /// A directory, or a name that fits one project
+        project: String,
+        /// Do it without asking
+        #[arg(long, short)]
+        yes: bool,
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Stop publishing the sessions of a project; what was published stays
+    Unshare {
+        /// A directory, or a name that fits one project
+        project: String,
+        /// Also have the others remove what was published of it
+        #[arg(long)]
+        retract: bool,
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Show who has removed what you have forgotten or retracted
+    Forgotten(Options),
+    /// Show whether the relay is reached, what is shared, and what is behind
+    Status(Options),
+    /// List the members and their machines
+    Who(Options),
+    /// Show what would be published: how much, or of one session every event and every item
+    Preview {
+        /// A session id, or the beginning of one
+        session: Option<String>,
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Show what was published last
+    Log {
+        /// Most entries
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = super::number::<u32, 1, 1000>)]
+        limit: u32,
+        #[command(flatten)]
+        options: Options,
+    },
+    /// Stop publishing and receiving until `resume`
+    Pause(Options),
+    /// Go on publishing and receiving
+    Resume(Options),
+}
+
+#[derive(Debug, clap::Args)]
+struct Named {
+    /// What the team calls you [default: your user name]
+    #[arg(long, value_name = "N")]
+    name: Option<String>,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Debug, clap::Args)]
+struct Options {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
+    match &args.action {
+        Action::Init { folder, named } => {
+            let url = std::path::absolute(expanded(folder))
+                .map_or_else(|_| folder.clone(), |path| path.display().to_string());
+            status(environment, RelayParams::Init { url, name: named.name.clone() }, &named.options, |output, _| {
+                output.line(
+                    "The team is begun. `baton relay invite` invites a member, `baton relay share .` shares a project.",
+                );
+            })
+        }
+        Action::Join { invitation, named } => {
+            print::note(
+                "What you share from now on, members can copy; it cannot be taken back from them. Joining shares nothing.\n",
+            );
+            let (invitation, name) = (invitation.clone(), named.name.clone());
+            status(environment, RelayParams::Join { invitation, name }, &named.options, |output, status| {
+                output.line(&format!("Joined the team at {}.", print::plain(status.relay.as_deref().unwrap_or("-"))));
+            })
+        }
+        Action::Invite(options) => {
+            let (result, output) = call(environment, &RelayParams::Invite {}, options)?;
+            if options.json {
+                output.json(&result);
+                return Ok(ExitCode::SUCCESS);
+            }
+            let invited: RelayInvitation = super::parse_result(&result)?;
+            output.line(&invited.invitation);
+            let until = zone::minute(&invited.expires);
+            print::note(&format!("\nIt works once, until {until}. It is a secret: give it to the new member alone."));
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Remove { writer, yes, options } => {
+            let question = format!("Exclude {writer} from everything that the team publishes from now on?");
+            if !agreed(*yes, options, &question)? {
+                return Ok(ExitCode::FAILURE);
+            }
+            let params = RelayParams::Remove { writer: writer.to_ascii_lowercase() };
+            status(environment, params, options, |output, status| {
+                output.line("Excluded. What it has received it keeps; sessions that go on are published by new keys.");
+                status.writers.iter().for_each(|writer| show_writer(output, writer));
+            })
+        }
+        Action::Leave { yes, options } => {
+            let question = "Leave the team, and remove its keys and everything of others from this machine?";
+            if !agreed(*yes, options, question)? {
+                return Ok(ExitCode::FAILURE);
+            }
+            status(environment, RelayParams::Leave {}, options, |output, _| {
+                output.line("This machine belongs to no team any more. What it had published is still there.");
+            })
+        }
+        Action::Share { project, yes, options } => share(environment, project, *yes, options),
+        Action::Unshare { project, retract, options } => {
+            let project_asked = super::project(project);
+            let params =
+                RelayParams::Share { project: project_asked, shared: false, retract: *retract, dry_run: false };
+            let (result, output) = call(environment, &params, options)?;
+            if options.json {
+                output.json(&result);
+                return Ok(ExitCode::SUCCESS);
+            }
+            let preview: RelayPreview = super::parse_result(&result)?;
+            let project = print::plain(preview.project.as_deref().unwrap_or(project));
+            output.line(&match preview.was_shared {
+                _ if *retract => format!(
+                    "{project} is not shared any more, and the others are asked to remove {}. `baton relay forgotten` shows who has.",
+                    print::counted(preview.retracted, "session")
+                ),
+                true => format!("{project} is not shared any more. What was published of it stays with the team."),
+                false => format!("{project} was not shared."),
+            });
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Forgotten(options) => forgotten(environment, options),
+        Action::Status(options) => status(environment, RelayParams::Status {}, options, show_status),
+        Action::Who(options) => status(environment, RelayParams::Status {}, options, |output, status| {
+            status.writers.iter().for_each(|writer| show_writer(output, writer));
+        }),
+        Action::Pause(options) => status(environment, RelayParams::Pause { paused: true }, options, |output, _| {
+            output.line("Nothing is published or received until `baton relay resume`.");
+        }),
+        Action::Resume(options) => status(environment, RelayParams::Pause { paused: false }, options, show_status),
+        Action::Preview { session, options } => preview(environment, session.as_deref(), options),
+        Action::Log { limit, options } => {
+            let (result, output) = call(environment, &RelayParams::Log { limit: *limit }, options)?;
+            if options.json {
+                output.json(&result);
+                return Ok(ExitCode::SUCCESS);
+            }
+            let log: RelayLog = super::parse_result(&result)?;
+            for entry in &log.published {
+                let session = entry.session_id.as_deref().map_or_else(String::new, |id| format!("{}  ", output.id(id)));
+                let items =
+                    if entry.items > 0 { format!(", {}", print::counted(entry.items, "item")) } else { String::new() };
+                let what = print::plain(&entry.what.join(", "));
+                output.line(&format!("{}  {session}{what}{items}", zone::minute(&entry.at)));
+            }
+            if log.published.is_empty() {
+                output.line("Nothing was published yet.");
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// `~` as the shell would have it, in case it was quoted.
+fn expanded(folder: &str) -> std::path::PathBuf {
+    match (folder.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => folder.into(),
+    }
+}
+
+fn call(
+    environment: &Environment,
+    params: &RelayParams,
+    options: &Options,
+) -> Result<(Box<serde_json::value::RawValue>, Output), Error> {
+    let call = |client: &mut Client| client.call_raw(method::RELAY, params, |_| {});
+    Ok(super::ask_shown(environment, options.json, call)?)
+}
+
+/// Asks for something that is answered with the state of the relay.
+fn status(
+    environment: &Environment,
+    params: RelayParams,
+    options: &Options,
+    show: impl FnOnce(&Output, &RelayStatus),
+) -> Result<ExitCode, Error> {
+    let (result, output) = call(environment, &params, options)?;
+    match options.json {
+        true => output.json(&result),
+        false => show(&output, &super::parse_result(&result)?),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn agreed(yes: bool, options: &Options, question: &str) -> Result<bool, Error> {
+    if yes {
+        return Ok(true);
+    }
+    if options.json || !install::is_terminal() {
+        return Err(Error::NotAgreed);
+    }
+    let is_agreed = install::confirm(question, &Output::new());
+    if !is_agreed {
+        print::note("Nothing was changed.");
+    }
+    Ok(is_agreed)
+}
+
+fn share(environment: &Environment, project: &str, yes: bool, options: &Options) -> Result<ExitCode, Error> {
+    let params =
+        |dry_run| RelayParams::Share { project: super::project(project), shared: true, retract: false, dry_run };
+    let (result, _) = call(environment, &params(true), options)?;
+    let would: RelayPreview = super::parse_result(&result)?;
+    let named = print::plain(would.project.as_deref().unwrap_or(project));
+    let question = format!("Publish {} of {named} to the team, and those that follow?", totals(&would));
+    if !would.was_shared && !agreed(yes, options, &question)? {
+        return Ok(ExitCode::FAILURE);
+    }
+    let (result, output) = call(environment, &params(false), options)?;
+    match options.json {
+        true => output.json(&result),
+        false => {
+            output.line(&format!("{named} is shared: {}. `baton relay status` shows the progress.", totals(&would)));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn totals(preview: &RelayPreview) -> String {
+    format!(
+        "{} ({}, {})",
+        print::counted(preview.sessions, "session"),
+        print::counted(preview.items, "item"),
+        print::size(preview.bytes)
+    )
+}
+
+fn preview(environment: &Environment, session: Option<&str>, options: &Options) -> Result<ExitCode, Error> {
+    let params = RelayParams::Preview { session: session.map(super::session) };
+    let (result, output) = call(environment, &params, options)?;
+    if options.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let preview: RelayPreview = super::parse_result(&result)?;
+    preview.lines.iter().for_each(|line| output.line(&print::plain(line)));
+    if preview.left_out > 0 {
+        print::note(&format!("\n{} more items.", preview.left_out));
+    }
+    if session.is_none() {
+        output.line(&format!("Shared: {}.", totals(&preview)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn forgotten(environment: &Environment, options: &Options) -> Result<ExitCode, Error> {
+    let (result, output) = call(environment, &RelayParams::Forgotten {}, options)?;
+    if options.json {
+        output.json(&result);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let forgotten: RelayForgotten = super::parse_result(&result)?;
+    for removed in &forgotten.forgotten {
+        let who = match (removed.removed_by.join(", "), removed.waiting_for.join(", ")) {
+            (by, waiting) if waiting.is_empty() => format!("removed by all: {by}"),
+            (by, waiting) if by.is_empty() => format!("not removed yet by {waiting}"),
+            (by, waiting) => format!("removed by {by}; not yet by {waiting}"),
+        };
+        output.line(&format!("{}  {}", output.id(&removed.session_id), print::plain(&who)));
+    }
+    if forgotten.forgotten.is_empty() {
+        output.line("Nothing that was published has been forgotten or retracted.");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show_status(output: &Output, status: &RelayStatus) {
+    let Some(relay) = &status.relay else {
+        output.line(
+            "This machine belongs to no team. `baton relay init FOLDER` begins one, `baton relay join` joins one.",
+        );
+        return;
+    };
+    let state = match (status.enabled, status.connected) {
+        (false, _) => output.styled(Style::Warning, "paused"),
+        (true, true) => output.styled(Style::Good, "reached"),
+        (true, false) => output.styled(Style::Bad, "not reached"),
+    };
+    output.line(&format!("{}  {state}", print::plain(relay)));
+    output.line(&format!("  you are {} on {}", print::plain(&status.name), print::plain(&status.machine)));
+    match status.share.is_empty() {
+        true => output.line("  no project is shared; `baton relay share .` shares this directory's"),
+        false => status.share.iter().for_each(|project| output.line(&format!("  shared: {}", print::plain(project)))),
+    }
+    for (what, behind) in [("to publish", &status.lag.out), ("to take in", &status.lag.incoming)] {
+        show_behind(output, what, behind);
+    }
+    status.writers.iter().for_each(|writer| show_writer(output, writer));
+    status.problems.iter().for_each(|problem| print::note(&format!("\n{}", print::plain(problem))));
+}
+
+fn show_behind(output: &Output, what: &str, behind: &RelayBehind) {
+    if behind.events > 0 {
+        let why = behind.why.as_deref().map_or_else(String::new, |why| format!(": {}", print::plain(why)));
+        let events = print::counted(behind.events, "event");
+        output.line(&format!("  {what}: {events}, {}{why}", print::size(behind.bytes)));
+    }
+}
+
+fn show_writer(output: &Output, writer: &RelayWriter) {
+    let last = writer.last_at.as_deref().map_or_else(String::new, |at| format!(", last {}", zone::minute(at)));
+    let me = if writer.me { " (this machine)" } else { "" };
+    let left = match (writer.removed, writer.left) {
+        (true, _) => ", was removed",
+        (false, true) => ", has left",
+        (false, false) => "",
+    };
+    let key = output.styled(Style::Faint, &writer.writer);
+    let sessions = print::counted(writer.sessions, "session");
+    let (name, machine) = (print::plain(&writer.name), print::plain(&writer.machine));
+    output.line(&format!("  {name} on {machine}{me}: {sessions}{last}{left}  {key}"));
+    if let Some(why) = &writer.last_refused {
+        print::note(&format!(
+            "    {} refused, the last one: {}",
+            print::counted(writer.refused, "message"),
+            print::plain(why)
+        ));
+    }
+}
