@@ -66,7 +66,9 @@ pub(super) fn client(base_url: &BaseUrl, redirects: Policy) -> Result<Client, Fa
         .connect_timeout(CONNECT)
         .pool_idle_timeout(IDLE)
         .pool_max_idle_per_host(2)
-        .redirect(redirects);
+        .redirect(redirects)
+        // A redirect is not told where it was followed from.
+        .referer(false);
     if base_url.is_local() {
         builder = builder.no_proxy();
     }
