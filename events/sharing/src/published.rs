@@ -56,6 +56,8 @@ pub fn published(event: &Event, paths: &Paths) -> Option<Event> {
         | Event::HandoffOffered { .. }
         | Event::HandoffClaimed { .. }
         | Event::Redacted { episode: None, .. }
+        // Others keep the whole conversation.
+        | Event::Shortened { .. }
         | Event::EnrichmentOwed { .. }
         | Event::ModelCalled { .. }
         | Event::ModelAnswered { .. }
