@@ -362,16 +362,14 @@ impl System {
         tasks.spawn("tombstones", move || {
             tombstones::forget_again(log.clone(), table.clone(), supervisor.clone(), indexer.clone())
         });
-        embedder.start(
-            embedding::Options {
-                settings: parts.catalog.settings.clone(),
-                table: parts.catalog.table.clone(),
-                indexer: parts.indexer.clone(),
-                throttle: parts.throttle.clone(),
-                stop: parts.stop.subscribe(),
-            },
-            &tasks,
-        );
+        let embedding = embedding::Options {
+            settings: parts.catalog.settings.clone(),
+            table: parts.catalog.table.clone(),
+            indexer: parts.indexer.clone(),
+            throttle: parts.throttle.clone(),
+            stop: parts.stop.subscribe(),
+        };
+        embedder.start(embedding, &tasks);
         let enriching = enricher.start(&tasks);
         parts.note_writer.start();
         let (redacting, stored, stop) = (parts.redacting.clone(), Arc::new(parts.stored_text()), parts.stop.clone());

@@ -219,7 +219,7 @@ impl Conversation {
 
     /// When the end is to be read again, while it is on the screen.
     pub(super) fn due(&self) -> Option<Instant> {
-        let is_quiet = self.fetching.is_none() && self.pending.is_none() && !self.messages.is_empty();
+        let is_quiet = self.fetching.is_none() && self.pending.is_none();
         (is_quiet && self.shows_end()).then_some(self.grown_at)
     }
 
@@ -310,7 +310,8 @@ impl Conversation {
         self.pause = if is_grown { PAUSE } else { LONGEST_PAUSE.min(self.pause * 2) };
         self.grown_at = Instant::now() + self.pause;
         if is_grown {
-            let follows = self.shows_end();
+            let follows = self.shows_end() && at > 0;
+            self.note = None;
             self.total = answer.total;
             self.survey = None;
             self.messages.truncate(at);

@@ -43,6 +43,7 @@ pub(super) struct Args {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Begin a team whose relay is a folder
+    #[command(after_long_help = "Examples:\n  baton relay init ~/Sync/team --name Ann")]
     Init {
         /// The folder; it is created if it is not there
         folder: String,
@@ -50,8 +51,12 @@ enum Action {
         named: Named,
     },
     /// Invite one new member: prints a text that works once, for a day
+    #[command(after_long_help = "Examples:\n  baton relay invite\n  baton relay invite --json")]
     Invite(Options),
     /// Join the team of an invitation
+    #[command(
+        after_long_help = "Examples:\n  baton relay join TEXT --name Bob      the text that `baton relay invite` printed"
+    )]
     Join {
         /// The text that `baton relay invite` printed
         invitation: String,
@@ -59,6 +64,9 @@ enum Action {
         named: Named,
     },
     /// Exclude a member's machine: it can read nothing that is published from now on
+    #[command(
+        after_long_help = "Examples:\n  baton relay remove 6e87c6e2      a fingerprint as `baton relay who` shows it"
+    )]
     Remove {
         /// The fingerprint that `baton relay who` shows, or its beginning
         writer: String,
@@ -69,6 +77,7 @@ enum Action {
         options: Options,
     },
     /// Leave the team: remove its keys and everything of others from this machine
+    #[command(after_long_help = "Examples:\n  baton relay leave")]
     Leave {
         /// Do it without asking
         #[arg(long, short)]
@@ -77,6 +86,9 @@ enum Action {
         options: Options,
     },
     /// Publish the sessions of a project from now on, after showing how much that is
+    #[command(
+        after_long_help = "Examples:\n  baton relay share .              this directory's project\n  baton relay share shop --yes     without asking"
+    )]
     Share {
         /// A directory, or a name that fits one project
         project: String,
@@ -87,6 +99,9 @@ enum Action {
         options: Options,
     },
     /// Stop publishing the sessions of a project; what was published stays
+    #[command(
+        after_long_help = "Examples:\n  baton relay unshare .\n  baton relay unshare . --retract      and have the others remove them"
+    )]
     Unshare {
         /// A directory, or a name that fits one project
         project: String,
@@ -97,12 +112,18 @@ enum Action {
         options: Options,
     },
     /// Show who has removed what you have forgotten or retracted
+    #[command(after_long_help = "Examples:\n  baton relay forgotten")]
     Forgotten(Options),
     /// Show whether the relay is reached, what is shared, and what is behind
+    #[command(after_long_help = "Examples:\n  baton relay status\n  baton relay status --json")]
     Status(Options),
     /// List the members and their machines
+    #[command(after_long_help = "Examples:\n  baton relay who")]
     Who(Options),
     /// Show what would be published: how much, or of one session every event and every item
+    #[command(
+        after_long_help = "Examples:\n  baton relay preview               of all shared projects\n  baton relay preview a94e0d17      of one session, byte for byte"
+    )]
     Preview {
         /// A session id, or the beginning of one
         session: Option<String>,
@@ -110,6 +131,7 @@ enum Action {
         options: Options,
     },
     /// Show what was published last
+    #[command(after_long_help = "Examples:\n  baton relay log -n 5")]
     Log {
         /// Most entries
         #[arg(long, short = 'n', value_name = "N", default_value_t = 20, value_parser = super::number::<u32, 1, 1000>)]
@@ -118,8 +140,10 @@ enum Action {
         options: Options,
     },
     /// Stop publishing and receiving until `resume`
+    #[command(after_long_help = "Examples:\n  baton relay pause")]
     Pause(Options),
     /// Go on publishing and receiving
+    #[command(after_long_help = "Examples:\n  baton relay resume")]
     Resume(Options),
 }
 

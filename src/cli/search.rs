@@ -123,7 +123,7 @@ fn nothing(query: &str, found: &Search) -> String {
         return "Nothing found in what is read so far.".to_owned();
     }
     if found.freshness.position == 0 && found.freshness.note.is_none() {
-        return "Nothing found: no session has been read yet. `baton status` shows where transcripts are looked for."
+        return "Nothing found: no session of this machine has been read yet. `baton status` shows where transcripts are looked for."
             .to_owned();
     }
     let asked = query::parse(query, Timestamp(0));
@@ -283,7 +283,7 @@ mod tests {
             ("file:a.rs x", 7, "other words"),
             ("*", 7, "no word in \"*\"; type words"),
             ("** ?", 7, "no word in \"** ?\""),
-            ("*", 0, "no session has been read yet"),
+            ("*", 0, "no session of this machine has been read yet"),
         ] {
             let told = nothing(query, &found(position));
             assert!(told.contains(expected), "{query}: {told}");

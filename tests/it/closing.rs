@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::record::Log;
+use crate::transcript::Transcript;
 use crate::world::{World, finished, id, text};
 
 /// Adds a transcript that was made in a real directory below `work/`.
@@ -53,10 +54,12 @@ fn close_by_an_ambiguous_prefix_names_the_candidates() {
     assert!(message.contains(&of("0000aa00", 1)) && message.contains(&of("0000aa00", 2)), "{message}");
     assert!(message.contains("fits 2 sessions") && message.contains("more of the id"), "{message}");
     assert_eq!(world.json(&["close", "0000aa00-00000001"])["session_id"], *of("0000aa00", 1));
-    // Ambiguous although neither session is known yet.
-    for number in [1, 2] {
-        world.transcript("-work-two", &of("0000bb00", number)).prompt("a question");
+    // Ambiguous although neither session is known yet: both come at once.
+    let folder = world.path("work-two");
+    for id in [1, 2].map(|number| of("0000bb00", number)) {
+        Transcript::new(folder.join(format!("{id}.jsonl")), &id, "/srv/two").prompt("a question");
     }
+    std::fs::rename(&folder, world.projects().join("-work-two")).unwrap();
     let message = text(&world.close_fails(&["0000bb00"])["message"]);
     assert!(message.contains("fits 2 sessions"), "{message}");
 }

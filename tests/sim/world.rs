@@ -9,8 +9,8 @@ use baton_events::envelope::{ChainHash, Tail};
 use baton_events::projection::table::SessionTable;
 use baton_events::schema;
 use baton_events::session::{
-    Asleep, CloseReason, Command, Correction, Effect, Policy, Redact, Signal, SignalDetail, SignalKind, State,
-    episode_uuid, last_sign,
+    Asleep, CloseReason, Command, Correction, Effect, Policy, Redact, ReplacedConversation, Signal, SignalDetail,
+    SignalKind, State, Stored, episode_uuid, last_sign,
 };
 
 use crate::folder::{File, Folder, Form};
@@ -474,6 +474,12 @@ impl World {
             Command::DeleteEpisode { episode } if self.rng.percent(90) => {
                 Some(Command::RestoreEpisode { episode: *episode, is_cleared: false })
             }
+            // A person shortens old conversations; this one already needs all it has.
+            Command::Assign { .. } => self.state(session).and_then(|state| state.episode.as_ref()).map(|current| {
+                let (of, items) = (current.manifest, current.items);
+                let stored = Stored { episode: current.uuid, manifest: of, items };
+                Command::Shorten(Box::new(ReplacedConversation { of, hash: current.hash, stored }))
+            }),
             Command::Reindex => {
                 let notes = vec![(ContentHash([1; 32]), ContentHash([2; 32]))];
                 Some(Command::Redact(Box::new(Redact { conversation: None, notes })))

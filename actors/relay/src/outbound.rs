@@ -154,7 +154,6 @@ impl Drafts {
             generation: manifest.header.generation,
             filter_version: manifest.header.filter_version,
             item_version: manifest.header.item_version,
-            shortened: manifest.header.shortened,
             ..Header::default()
         };
         let names = manifest.chunks.iter().map(|chunk| chunk.name.clone()).collect();

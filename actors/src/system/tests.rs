@@ -217,6 +217,7 @@ async fn every_task_that_panics_is_started_anew() {
         "newer_version",
         "outage",
         "page",
+        "relay",
         "rereading",
         "roots",
         "session_states",

@@ -94,8 +94,7 @@ pub struct JobRequest {
     pub job: IndexJob,
     /// Version of the filter to apply.
     pub filter_version: u32,
-    /// True to rebuild the conversation from its first line, whatever is stored. If the transcript is gone, the stored
-    /// conversation is redacted again instead.
+    /// True to rebuild the conversation from its first line; if the transcript is gone, what is stored is redacted again.
     pub anew: bool,
     /// Whether a caller waits for it.
     pub urgency: Urgency,

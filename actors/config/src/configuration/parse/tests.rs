@@ -47,6 +47,7 @@ fn every_key_of_today_is_taken() {
   "vault": {"enabled": true, "path": "~/notes", "root": "agents/claude", "compact_lines": 300, "compact_days": 7,
             "promote_recalls": 2},
   "update": {"check": true, "url": "https://example.com/latest.json", "key": "RW"},
+  "relay": {"enabled": true, "url": "/mnt/team", "name": "Ann", "share": ["~/shop"], "key_file": "~/keys.json"},
   "llm": {"enabled": true, "base_url": "http://127.0.0.1:11434/v1", "model": "m", "api_key_env": "K", "api_key_file": "~/key",
           "context_tokens": 8000, "max_output_tokens": 500, "timeout_ms": 1000, "max_concurrency": 1,
           "session_budget_usd": 0.1, "daily_budget_usd": null,
