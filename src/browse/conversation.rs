@@ -317,7 +317,7 @@ impl Conversation {
             self.messages.truncate(at);
             self.append(answer);
             if follows {
-                self.top = self.lines.len().saturating_sub(self.height);
+                self.jump(Jump::End);
             }
         }
     }

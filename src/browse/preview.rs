@@ -210,11 +210,11 @@ pub(super) fn summary(row: &Row, cost: Option<f64>, width: usize) -> String {
     let messages = if row.message_count > 0 { format!("{} msgs", row.message_count) } else { String::new() };
     let parts = [
         text::fitted(name_of(row.project.as_deref().unwrap_or_default()), 24),
+        row.parent_session_id.as_ref().map_or("", |_| "subagent").to_owned(),
         if is_narrow { String::new() } else { agent.to_owned() },
         at,
         messages,
         cost.map(dollars).unwrap_or_default(),
-        row.parent_session_id.as_ref().map_or("", |_| "subagent").to_owned(),
         state(row).to_owned(),
         // What is cut off first.
         if is_narrow { agent.to_owned() } else { String::new() },

@@ -475,11 +475,13 @@ impl World {
                 Some(Command::RestoreEpisode { episode: *episode, is_cleared: false })
             }
             // A person shortens old conversations; this one already needs all it has.
-            Command::Assign { .. } => self.state(session).and_then(|state| state.episode.as_ref()).map(|current| {
-                let (of, items) = (current.manifest, current.items);
-                let stored = Stored { episode: current.uuid, manifest: of, items };
-                Command::Shorten(Box::new(ReplacedConversation { of, hash: current.hash, stored }))
-            }),
+            Command::Assign { .. } | Command::Track { .. } => {
+                self.state(session).and_then(|state| state.episode.as_ref()).map(|current| {
+                    let (of, items) = (current.manifest, current.items);
+                    let stored = Stored { episode: current.uuid, manifest: of, items };
+                    Command::Shorten(Box::new(ReplacedConversation { of, hash: current.hash, stored }))
+                })
+            }
             Command::Reindex => {
                 let notes = vec![(ContentHash([1; 32]), ContentHash([2; 32]))];
                 Some(Command::Redact(Box::new(Redact { conversation: None, notes })))
