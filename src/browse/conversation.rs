@@ -290,7 +290,11 @@ impl Conversation {
                 self.top = 0;
                 self.draw_anew();
                 self.pending = match (self.pending, focus) {
-                    (Some(Jump::Start), _) => None,
+                    (Some(Jump::Start), _) => {
+                        // What was on the screen may be held again.
+                        self.top = 0;
+                        None
+                    }
                     (Some(Jump::End), _) => {
                         self.top = self.lines.len().saturating_sub(self.height);
                         None
