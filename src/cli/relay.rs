@@ -15,8 +15,8 @@ use crate::print::{self, Output, Style};
 
 const HELP: &str = "\
 A relay carries sessions of the projects that you share between your machines, and those of your team. It is a folder \
-that all of them can reach: synchronised, on a network, or a checkout. Everything in it is sealed and signed; whoever \
-keeps the folder can read none of it, not even names. What others share is searched beside your own sessions and \
+that all of them can reach (synchronised, on a network, or a checkout) or a NATS server with JetStream. Everything in it \
+is sealed and signed; whoever keeps it can read none of it, not even names. What others share is searched beside your own sessions and \
 marked with who wrote it; it never counts as yours.
 
 Nothing leaves before you share a project. What a member has received they can copy: sharing cannot be taken back from \
@@ -27,6 +27,7 @@ JSON of `status`: {\"relay\",\"enabled\",\"connected\",\"name\",\"machine\",\"wr
 
 Examples:
   baton relay init ~/Sync/team --name Ann     begin a team whose relay is this folder
+  baton relay init nats://relay.example:4222  or this server (`baton help relay` has its configuration)
   baton relay invite                          a text for one new member; it works once, for a day
   baton relay join TEXT --name Bob            on the other machine, which has the folder at the same path
   baton relay share .                         publish this directory's project, after asking
@@ -42,11 +43,13 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Begin a team whose relay is a folder
-    #[command(after_long_help = "Examples:\n  baton relay init ~/Sync/team --name Ann")]
+    /// Begin a team whose relay is a folder or a NATS server
+    #[command(
+        after_long_help = "Examples:\n  baton relay init ~/Sync/team --name Ann\n  baton relay init nats://relay.example:4222"
+    )]
     Init {
-        /// The folder; it is created if it is not there
-        folder: String,
+        /// The folder, which is created if it is not there, or nats://HOST:PORT
+        relay: String,
         #[command(flatten)]
         named: Named,
     },
@@ -165,9 +168,12 @@ struct Options {
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     match &args.action {
-        Action::Init { folder, named } => {
-            let url = std::path::absolute(expanded(folder))
-                .map_or_else(|_| folder.clone(), |path| path.display().to_string());
+        Action::Init { relay, named } => {
+            let url = match relay.contains("://") {
+                true => relay.clone(),
+                false => std::path::absolute(expanded(relay))
+                    .map_or_else(|_| relay.clone(), |path| path.display().to_string()),
+            };
             status(environment, RelayParams::Init { url, name: named.name.clone() }, &named.options, |output, _| {
                 output.line(
                     "The team is begun. `baton relay invite` invites a member, `baton relay share .` shares a project.",
@@ -386,7 +392,7 @@ fn forgotten(environment: &Environment, options: &Options) -> Result<ExitCode, E
 fn show_status(output: &Output, status: &RelayStatus) {
     let Some(relay) = &status.relay else {
         output.line(
-            "This machine belongs to no team. `baton relay init FOLDER` begins one, `baton relay join` joins one.",
+            "This machine belongs to no team. `baton relay init FOLDER|nats://HOST:PORT` begins one, `baton relay join` joins one.",
         );
         return;
     };

@@ -10,11 +10,11 @@ use crate::transcript::Transcript;
 use crate::world::{World, files_below, hits, id, list, text, wait, wait_within};
 
 /// The project that is shared, and what is said in it.
-const SHARED: &str = "/srv/quokkaville";
-const SAID: &str = "let the wombat cache evict its oldest entries first";
+pub(crate) const SHARED: &str = "/srv/quokkaville";
+pub(crate) const SAID: &str = "let the wombat cache evict its oldest entries first";
 /// The one that is not, and what must never leave.
-const UNSHARED: &str = "/srv/platypusburg";
-const UNSAID: &str = "the narwhal ledger is confidential";
+pub(crate) const UNSHARED: &str = "/srv/platypusburg";
+pub(crate) const UNSAID: &str = "the narwhal ledger is confidential";
 
 /// Two members of a team whose relay is a folder.
 struct Pair {
@@ -53,12 +53,12 @@ impl Pair {
     }
 }
 
-fn contains(bytes: &[u8], text: &str) -> bool {
+pub(crate) fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
 /// A session that worked in a directory and was closed.
-fn worked(world: &World, number: u32, directory: &str, on: &str) -> Transcript {
+pub(crate) fn worked(world: &World, number: u32, directory: &str, on: &str) -> Transcript {
     let folder = directory.replace(['/', '.'], "-");
     let mut transcript = world.transcript(&folder, &id(number)).in_directory(directory);
     transcript.prompt(on).reply(&format!("I wrote {directory}/src/evict.rs, and decided on a ring buffer."));
@@ -67,7 +67,7 @@ fn worked(world: &World, number: u32, directory: &str, on: &str) -> Transcript {
 }
 
 /// Waits until a world finds a session.
-fn arrives(world: &World, query: &str, id: &str) -> Value {
+pub(crate) fn arrives(world: &World, query: &str, id: &str) -> Value {
     let mut last = Value::Null;
     let came = wait(|| {
         last = world.search(query);
@@ -77,12 +77,12 @@ fn arrives(world: &World, query: &str, id: &str) -> Value {
     hits(&last).into_iter().find(|hit| hit["session_id"] == id).unwrap()
 }
 
-fn status(world: &World) -> Value {
+pub(crate) fn status(world: &World) -> Value {
     world.json(&["relay", "status"])
 }
 
 /// Waits until nothing is owed in either direction.
-fn settled(world: &World) -> Value {
+pub(crate) fn settled(world: &World) -> Value {
     let mut last = Value::Null;
     let is_settled = wait(|| {
         last = status(world);

@@ -164,6 +164,8 @@ pub struct Relay {
     pub share: Vec<String>,
     /// Where the keys lie; `None`: in the home.
     pub key_file: Option<PathBuf>,
+    /// What this home signs in to a server with.
+    pub credentials_file: Option<PathBuf>,
 }
 
 impl Default for Vault {

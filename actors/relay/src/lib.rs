@@ -2,7 +2,7 @@
 //! relay that understands none of it, and takes in what the other members published.
 //!
 //! - `keys`, `seal`: who may read and who has written
-//! - `transport`: the contract of a relay; `folder`: the one that is a folder
+//! - `transport`: the contract of a relay; `folder`, `nats`: the relays that there are; `opening`: which one is meant
 //! - `record`: what was accepted and published, on disk
 //! - `inbound`, `outbound`: one message in, one session out
 //! - `team`: the state of it all, and the rounds that keep it current; `membership`: how a team begins, grows and is left
@@ -23,6 +23,8 @@ mod inbound;
 mod invitation;
 mod keys;
 mod membership;
+mod nats;
+mod opening;
 mod outbound;
 mod record;
 mod report;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use baton_base::durable;
@@ -15,13 +14,13 @@ use ed25519_dalek::VerifyingKey;
 use serde::{Deserialize, Serialize};
 use x25519_dalek::PublicKey;
 
-use crate::folder::Folder;
 use crate::invitation::Invitation;
 use crate::keys::{self, Keys, Name, Secret, TeamKeys, WriterId};
+use crate::opening;
 use crate::record::Writer;
 use crate::seal::{self, Frame, Kind};
 use crate::team::{Member, Team};
-use crate::transport::{self, Relay, Slot};
+use crate::transport::{self, Slot};
 
 /// How long an invitation may be used.
 const VALID_MS: i64 = 24 * 60 * 60 * 1000;
@@ -85,24 +84,27 @@ struct Given {
 }
 
 impl Team {
-    /// Begins a team whose relay is this folder.
+    /// Begins a team whose relay is this folder or server. Returns the address that its members open.
     ///
     /// # Errors
     ///
-    /// If this home belongs to one, or the folder cannot be used.
-    pub async fn begin(&self, url: &str) -> Result<(), Error> {
+    /// If this home belongs to one, or the relay cannot be used.
+    pub async fn begin(&self, url: &str) -> Result<String, Error> {
         let _round = self.round.lock().await;
-        let (path, url) = (self.free_key_file().await?, only_folder(url)?);
-        blocking(move || {
+        let path = self.free_key_file().await?;
+        let of = path.clone();
+        // A team without keys cannot be joined, keys without a team can be made a team's.
+        let team = blocking(move || {
             let keys = Keys::generate(TeamKeys::generate()?)?;
-            // A team without keys cannot be joined, keys without a team can be made a team's.
-            keys.write(&path)?;
-            Folder::create(Path::new(&url), keys.team.team_name()).map(drop).map_err(|error| {
-                drop(std::fs::remove_file(&path));
-                Error::from(error)
-            })
+            keys.write(&of)?;
+            Ok(keys.team.team_name())
         })
-        .await
+        .await?;
+        let created = opening::create(url, &self.options.settings.now().relay, team).await;
+        if created.is_err() {
+            blocking(move || std::fs::remove_file(&path).map_err(failed)).await?;
+        }
+        Ok(created?)
     }
 
     /// Invites one more member: seals the team's keys for whoever gets the invitation first.
@@ -147,20 +149,15 @@ impl Team {
             return Err(unusable("the invitation has expired"));
         }
         let path = self.free_key_file().await?;
-        let url = only_folder(&invitation.url)?;
-        let of = url.clone();
-        let relay = blocking(move || Ok(Folder::open(Path::new(&of), None)?)).await?;
+        let (url, settings) = (invitation.url.clone(), self.options.settings.now());
+        let relay = opening::open(&url, &settings.relay, None).await?;
         let Some(sealed) = relay.get(Slot::Named(invitation.slot)).await? else {
-            return Err(unusable("the invitation was used or withdrawn, or has not arrived in this folder yet"));
+            return Err(unusable("the invitation was used or withdrawn, or has not arrived here yet"));
         };
         let welcome =
             open(&sealed, &invitation).ok_or_else(|| unusable("what lies there is not what was invited to"))?;
-        let (of, team) = (url.clone(), welcome.team.team_name());
-        blocking(move || {
-            Folder::open(Path::new(&of), Some(team))?;
-            Ok(Keys::generate(welcome.team)?.write(&path)?)
-        })
-        .await?;
+        opening::open(&url, &settings.relay, Some(welcome.team.team_name())).await?;
+        blocking(move || Ok(Keys::generate(welcome.team)?.write(&path)?)).await?;
         relay.delete(Slot::Named(invitation.slot)).await?;
         Ok(url)
     }
@@ -324,16 +321,6 @@ fn open(sealed: &[u8], invitation: &Invitation) -> Option<Welcome> {
     let welcome: Welcome = serde_json::from_slice(&frame.unseal(&invitation.secret).ok()?).ok()?;
     let key = VerifyingKey::from_bytes(&hex::decode(&welcome.key)?).ok()?;
     (WriterId::of(&key) == invitation.by && frame.verify(&key).is_ok() && welcome.v == 1).then_some(welcome)
-}
-
-/// The only relay that there is yet.
-fn only_folder(url: &str) -> Result<String, Error> {
-    match Path::new(url).is_absolute() {
-        true => Ok(url.to_owned()),
-        false => {
-            Err(Error::Refused(format!("{url:?} is no absolute path; a relay is a folder that all members can reach")))
-        }
-    }
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {

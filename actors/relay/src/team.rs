@@ -27,9 +27,9 @@ use baton_views::visibility;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, watch};
 
-use crate::folder::Folder;
 use crate::inbound::{Change, Known, KnownWriter};
 use crate::keys::{Keys, Name, WriterId};
+use crate::opening;
 use crate::outbound::{Drafts, Outbound};
 use crate::record::{Record, Writer};
 use crate::transport::Relay;
@@ -294,19 +294,19 @@ impl Team {
 
     pub(crate) async fn connect(self: &Arc<Self>, settings: &settings::Relay) -> Result<Member, String> {
         let (team, of) = (self.clone(), settings.clone());
-        let opening = baton_base::task::spawn_blocking(move || {
+        let reading = baton_base::task::spawn_blocking(move || {
             let keys = team.read_records(&of)?;
             let url = of.url.unwrap_or_default();
-            let relay =
-                Folder::open(Path::new(&url), Some(keys.team.team_name())).map_err(|error| error.to_string())?;
             let stored: Option<CursorV1> =
                 durable::read_json(&team.folder.join(CURSOR), CURSOR_MAX_BYTES).unwrap_or_default();
             let cursor = stored.filter(|stored| stored.url == url).map(|stored| stored.cursor);
-            Ok::<_, String>((keys, relay, cursor.unwrap_or_default()))
+            Ok::<_, String>((keys, url, cursor.unwrap_or_default()))
         });
-        let (keys, relay, cursor) = opening.await.map_err(|error| error.to_string())??;
+        let (keys, url, cursor) = reading.await.map_err(|error| error.to_string())??;
+        let relay =
+            opening::open(&url, settings, Some(keys.team.team_name())).await.map_err(|error| error.to_string())?;
         tracing::info!(writers = self.state().writers.len(), "relay opened");
-        Ok(Member { settings: settings.clone(), keys, relay: Arc::new(relay), cursor })
+        Ok(Member { settings: settings.clone(), keys, relay, cursor })
     }
 
     /// Nothing of others is shown any more.

@@ -6,6 +6,7 @@
 mod chat;
 mod connection;
 mod fault;
+pub mod nats;
 pub mod words;
 
 use std::collections::{BTreeMap, VecDeque};

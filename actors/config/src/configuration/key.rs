@@ -277,7 +277,12 @@ pub(super) const KEYS: &[Key] = &[
         "false",
         "Whether shared projects are published and what others share is taken in. See `baton help relay`.",
     ),
-    now("relay.url", Takes::Text, "null", "The folder of the team's relay; `baton relay init` and `join` set it."),
+    now(
+        "relay.url",
+        Takes::Text,
+        "null",
+        "The folder or server of the team's relay; `baton relay init` and `join` set it.",
+    ),
     now("relay.name", Takes::Text, "null", "What the team calls you. Default: your user name."),
     now(
         "relay.share",
@@ -286,6 +291,12 @@ pub(super) const KEYS: &[Key] = &[
         "Projects whose sessions are published to the team; by default none. `baton relay share` adds one.",
     ),
     now("relay.key_file", Takes::File, "null", "Where the keys lie. Default: `BATON_HOME/relay/keys.json`."),
+    now(
+        "relay.credentials_file",
+        Takes::File,
+        "null",
+        "The file with what this machine signs in to a relay's server with.",
+    ),
     former("version", "not needed: there is one format, and new keys are only added"),
     former("mode", "not needed: transcripts are recognised by what they are"),
     former("incremental", "not needed: reading always goes on where it stood"),

@@ -129,6 +129,8 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
                 .map_or_else(|| base.relay.share.clone(), |texts| texts.into_iter().map(str::to_owned).collect()),
             key_file: said("relay.key_file")
                 .map_or_else(|| base.relay.key_file.clone(), |path| path.as_str().map(PathBuf::from)),
+            credentials_file: said("relay.credentials_file")
+                .map_or_else(|| base.relay.credentials_file.clone(), |path| path.as_str().map(PathBuf::from)),
         },
         imported: base.imported.clone(),
         home: base.home.clone(),

@@ -28,7 +28,7 @@ impl Relay<'_> {
     pub(crate) async fn answer(&self, asked: RelayParams) -> Result<Box<RawValue>, QueryError> {
         match asked {
             RelayParams::Init { url, name } => {
-                self.team.begin(&url).await.map_err(refused)?;
+                let url = self.team.begin(&url).await.map_err(refused)?;
                 self.connect(url, name).await
             }
             RelayParams::Join { invitation, name } => {
