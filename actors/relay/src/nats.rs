@@ -37,8 +37,9 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull, push};
-use async_nats::jetstream::context::PublishErrorKind;
+use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::{self, StorageType};
 use baton_conversation::hash::ContentHash;
@@ -125,18 +126,26 @@ impl Nats {
                 allow_direct: true,
                 ..stream::Config::default()
             };
-            // A cluster keeps three copies; a single server takes one only.
-            let mut created = Ok(());
-            for num_replicas in [3, 1] {
-                let config = stream::Config { num_replicas, ..config.clone() };
-                created = connection.jetstream.create_stream(config).await.map(drop);
-                if created.is_ok() {
-                    break;
-                }
+            // A cluster keeps three copies; a single server takes one only. A cluster of which too few servers are there
+            // must not end with one.
+            let of = |num_replicas| stream::Config { num_replicas, ..config.clone() };
+            let mut created = connection.jetstream.create_stream(of(3)).await.map(drop);
+            let is_single = |error: &CreateStreamError| {
+                matches!(error.kind(), CreateStreamErrorKind::JetStream(why)
+                    if why.error_code() == ErrorCode::STREAM_REPLICAS_NOT_SUPPORTED)
+            };
+            if created.as_ref().is_err_and(is_single) {
+                created = connection.jetstream.create_stream(of(1)).await.map(drop);
+            }
+            if created.is_err() {
+                // Nothing is left of a team that is none.
+                let _ = connection.jetstream.delete_stream(stream_name(team, "FRAMES")).await;
             }
             created.map_err(|error| {
                 let why = connection.failed(error);
-                Error::Unavailable(format!("{url}: {why}; the server needs JetStream, see `baton help relay`"))
+                Error::Unavailable(format!(
+                    "{url}: {why}; the server needs JetStream, and a cluster three servers; see `baton help relay`"
+                ))
             })?;
         }
         Ok(format!("{}/{team}", url.trim_end_matches('/')))

@@ -51,7 +51,7 @@ impl NatsServer {
         command.arg("--ports_file_dir").arg(&self.folder).stdin(Stdio::null()).stdout(Stdio::null());
         let process = command.stderr(std::fs::File::create(self.folder.join("server.log"))?).spawn()?;
         let ports = self.folder.join(format!("nats-server_{}.ports", process.id()));
-        self.process = Some(process);
+        let process = self.process.insert(process);
         let until = Instant::now() + PATIENCE;
         loop {
             let read = std::fs::read(&ports).ok().and_then(|ports| serde_json::from_slice(&ports).ok());
@@ -59,7 +59,7 @@ impl NatsServer {
                 self.ports = ports;
                 return Ok(());
             }
-            if Instant::now() > until {
+            if process.try_wait()?.is_some() || Instant::now() > until {
                 return Err(io::Error::other(format!("nats-server does not begin: {}", self.log())));
             }
             std::thread::sleep(LOOK);

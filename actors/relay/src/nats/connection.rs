@@ -13,7 +13,7 @@ use super::address::{Address, sign_in};
 use crate::transport::{Error, Pending};
 
 /// How long the server may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(10);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// How often a silent connection is tried.
 const PING: Duration = Duration::from_secs(20);
 /// Attempts of the client to mend a connection, so that it ends if nobody uses it any more.

@@ -224,3 +224,74 @@ async fn a_server_without_what_it_takes_is_told_apart() {
     let error = Nats::create(&server.url(), None, team()).await.unwrap_err().to_string();
     assert!(error.contains("JetStream") && error.contains("baton help relay"), "{error}");
 }
+
+/// Three servers that keep three copies; the one that leads the team's streams is killed while frames are appended.
+/// Nothing that was acknowledged is lost, nothing is there twice, and a reader that was on the killed one goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_loses_a_server_and_nothing_else() {
+    // Each must know the others before any of them is there: ports that the system has just given.
+    let reserved: Vec<_> = (0..3).map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let routes: Vec<_> = reserved.iter().map(|it| format!("\"nats://{}\"", it.local_addr().unwrap())).collect();
+    let mut servers = Vec::new();
+    for (name, reserved) in ["a", "b", "c"].into_iter().zip(reserved) {
+        let listen = reserved.local_addr().unwrap();
+        drop(reserved);
+        let cluster = format!("cluster {{ name: T, listen: \"{listen}\", routes: [{}] }}", routes.join(","));
+        let Some(server) = Server::start(&format!("server_name: {name}\n{cluster}")) else { return };
+        servers.push(server);
+    }
+    let url = servers.iter().map(Server::url).collect::<Vec<_>>().join(",");
+    // The three find and elect each other first.
+    let create = async || loop {
+        match Nats::create(&url, None, team()).await {
+            Ok(url) => break url,
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    };
+    let url = tokio::time::timeout(Duration::from_secs(60), create()).await.unwrap();
+    // A connection that broke is opened anew, as a team does.
+    let open = async || loop {
+        match Nats::open(&url, None, Some(team())).await {
+            Ok(relay) => break relay,
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    };
+    let (mut relay, of) = (open().await, stream(1));
+    let leader = |relay: &Nats| relay.frames.cached_info().cluster.as_ref().unwrap().leader.clone().unwrap();
+    assert_eq!(relay.frames.cached_info().config.num_replicas, 3);
+    let killed = ["a", "b", "c"].iter().position(|name| *name == leader(&relay)).unwrap();
+    let (mut sequence, mut refused) = (0, 0);
+    let until = std::time::Instant::now() + Duration::from_secs(180);
+    while sequence < 40 {
+        assert!(std::time::Instant::now() < until, "{sequence}: {}", servers[killed].server.log());
+        if sequence == 20 && refused == 0 {
+            servers[killed].server.end();
+        }
+        match relay.publish(of, sequence, frame(of, sequence + 1, b"said")).await {
+            Ok(()) => sequence += 1,
+            // Its answer was lost.
+            Err(Error::Conflict { actual }) => {
+                assert_eq!(actual, sequence + 1);
+                sequence = actual;
+            }
+            Err(_) => {
+                refused += 1;
+                relay = open().await;
+            }
+        }
+    }
+    let (mut cursor, mut sequences) = (String::new(), Vec::new());
+    loop {
+        let Ok(received) = relay.receive(&cursor).await else {
+            assert!(std::time::Instant::now() < until, "{sequences:?}");
+            relay = open().await;
+            continue;
+        };
+        sequences.extend(received.frames.iter().map(|frame| seal::Frame::parse(frame).unwrap().header.sequence));
+        cursor = received.cursor;
+        if !received.more {
+            break;
+        }
+    }
+    assert_eq!(sequences, (1..=40).collect::<Vec<u64>>());
+}
