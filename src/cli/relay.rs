@@ -44,9 +44,7 @@ pub(super) struct Args {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Begin a team whose relay is a folder or a NATS server
-    #[command(
-        after_long_help = "Examples:\n  baton relay init ~/Sync/team --name Ann\n  baton relay init nats://relay.example:4222"
-    )]
+    #[command(after_long_help = "Examples:\n  baton relay init ~/Sync/team\n  baton relay init nats://HOST:4222")]
     Init {
         /// The folder, which is created if it is not there, or nats://HOST:PORT
         relay: String,
@@ -169,15 +167,9 @@ struct Options {
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     match &args.action {
         Action::Init { relay, named } => {
-            let url = match relay.contains("://") {
-                true => relay.clone(),
-                false => std::path::absolute(expanded(relay))
-                    .map_or_else(|_| relay.clone(), |path| path.display().to_string()),
-            };
+            let url = address(relay);
             status(environment, RelayParams::Init { url, name: named.name.clone() }, &named.options, |output, _| {
-                output.line(
-                    "The team is begun. `baton relay invite` invites a member, `baton relay share .` shares a project.",
-                );
+                output.line("The team is begun. `baton relay invite` invites, `baton relay share .` shares a project.");
             })
         }
         Action::Join { invitation, named } => {
@@ -275,12 +267,11 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
     }
 }
 
-/// `~` as the shell would have it, in case it was quoted.
-fn expanded(folder: &str) -> std::path::PathBuf {
-    match (folder.strip_prefix("~/"), std::env::home_dir()) {
-        (Some(below), Some(home)) => home.join(below),
-        _ => folder.into(),
-    }
+/// A URL as it is, a folder by its absolute path; `~` as the shell would have it, in case it was quoted.
+fn address(relay: &str) -> String {
+    let below_home = relay.strip_prefix("~/").zip(std::env::home_dir()).map(|(below, home)| home.join(below));
+    let path = std::path::absolute(below_home.unwrap_or_else(|| relay.into()));
+    path.ok().filter(|_| !relay.contains("://")).map_or_else(|| relay.to_owned(), |path| path.display().to_string())
 }
 
 fn call(
@@ -391,9 +382,7 @@ fn forgotten(environment: &Environment, options: &Options) -> Result<ExitCode, E
 
 fn show_status(output: &Output, status: &RelayStatus) {
     let Some(relay) = &status.relay else {
-        output.line(
-            "This machine belongs to no team. `baton relay init FOLDER|nats://HOST:PORT` begins one, `baton relay join` joins one.",
-        );
+        output.line("This machine belongs to no team. `baton relay init` begins one, `join` joins one.");
         return;
     };
     let state = match (status.enabled, status.connected) {
