@@ -19,9 +19,9 @@ position of the log. A running daemon keeps working meanwhile; without one the h
 by you alone and is replaced in one step, only when all of it could be read: an earlier backup is never replaced by \
 less.
 
-Not in it: the search index, which is rebuilt; vectors; `config.json`; Markdown files of a vault. It holds your \
-conversations as they are stored: keep it where only you can read it. To share a log, use `baton log export`, which \
-redacts once more. Sessions that you forget later stay in older backups.
+Not in it: the search index, which is rebuilt; vectors; `config.json`; Markdown files of a vault; `relay/` with its \
+keys. It holds your conversations as they are stored: keep it where only you can read it. To share a log, use `baton \
+log export`, which redacts once more. Sessions that you forget later stay in older backups.
 
 JSON: {\"file\",\"bytes\",\"position\",\"chain\",\"events\",\"conversations\",\"items\",\"seconds\"}
 

@@ -127,8 +127,9 @@ fn show_nearest(output: &Output, recall: &Recall) {
     }
     for near in &recall.nearest {
         let day = near.day.as_deref().map_or_else(String::new, |day| format!("{day}, "));
+        let from = near.from.as_ref().map_or_else(String::new, |from| format!("{}, ", from.name));
         let line = near.line.filter(|_| near.said.is_empty()).map_or_else(String::new, |line| format!(":{line}"));
-        let place = print::plain(&format!("({day}{}{line})", output.id(&near.session_id)));
+        let place = print::plain(&format!("({from}{day}{}{line})", output.id(&near.session_id)));
         let title = output.styled(Style::Strong, &print::one_line(&near.title, usize::MAX));
         output.line(&format!("\n{title}  {}", output.styled(Style::Faint, &place)));
         for said in &near.said {

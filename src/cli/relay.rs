@@ -1,5 +1,6 @@
 //! `baton relay`: the same memory on every machine of a person and a team.
 
+use std::io::Read as _;
 use std::process::ExitCode;
 
 use baton_protocol::answer::{
@@ -12,6 +13,9 @@ use super::{Error, install};
 use crate::client::Client;
 use crate::environment::{Environment, zone};
 use crate::print::{self, Output, Style};
+
+/// Longest invitation.
+const INVITATION_BYTES: u64 = 64 * 1024;
 
 const HELP: &str = "\
 A relay carries sessions of the projects that you share between your machines, and those of your team. It is a folder \
@@ -29,7 +33,8 @@ Examples:
   baton relay init ~/Sync/team --name Ann     begin a team whose relay is this folder
   baton relay init nats://relay.example:4222  or this server (`baton help relay` has its configuration)
   baton relay invite                          a text for one new member; it works once, for a day
-  baton relay join TEXT --name Bob            on the other machine, which has the folder at the same path
+  baton relay join TEXT --name Bob            on the other machine, which has the folder at the same path;
+                                              `join TEXT ~/Shared` if it is elsewhere
   baton relay share .                         publish this directory's project, after asking
   baton relay preview a94e0d17                exactly what would be published of a session
   baton relay status                          what is behind, and why";
@@ -56,11 +61,13 @@ enum Action {
     Invite(Options),
     /// Join the team of an invitation
     #[command(
-        after_long_help = "Examples:\n  baton relay join TEXT --name Bob      the text that `baton relay invite` printed"
+        after_long_help = "Examples:\n  baton relay join TEXT --name Bob      the text that `baton relay invite` printed\n  baton relay join - ~/Shared           text from standard input, the folder at another path"
     )]
     Join {
-        /// The text that `baton relay invite` printed
+        /// The text that `baton relay invite` printed; `-` reads it from standard input
         invitation: String,
+        /// Where the folder is on this machine, if it is not at the same path
+        folder: Option<String>,
         #[command(flatten)]
         named: Named,
     },
@@ -172,12 +179,17 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
                 output.line("The team is begun. `baton relay invite` invites, `baton relay share .` shares a project.");
             })
         }
-        Action::Join { invitation, named } => {
+        Action::Join { invitation, folder, named } => {
             print::note(
                 "What you share from now on, members can copy; it cannot be taken back from them. Joining shares nothing.\n",
             );
-            let (invitation, name) = (invitation.clone(), named.name.clone());
-            status(environment, RelayParams::Join { invitation, name }, &named.options, |output, status| {
+            let (folder, name) = (folder.as_deref().map(address), named.name.clone());
+            let invitation = match invitation.as_str() {
+                "-" => std::io::read_to_string(std::io::stdin().take(INVITATION_BYTES))
+                    .map_err(|error| Error::File { path: "standard input".to_owned(), reason: error.to_string() })?,
+                text => text.to_owned(),
+            };
+            status(environment, RelayParams::Join { invitation, folder, name }, &named.options, |output, status| {
                 output.line(&format!("Joined the team at {}.", print::plain(status.relay.as_deref().unwrap_or("-"))));
             })
         }

@@ -1,5 +1,7 @@
 //! A relay in a folder: two homes with real daemons, each with its own sessions.
 
+mod withdrawn;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

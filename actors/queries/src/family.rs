@@ -32,16 +32,25 @@ const META_BYTES: u64 = 64 * 1024;
 /// Longest description of a subagent, in characters.
 const DESCRIPTION_CHARS: usize = 300;
 
-/// Compares the age of two sessions: by the first record; then by discovery, because a fork repeats the first record;
+/// Compares the age of two sessions: those of this home are older than others'; then by the first record; then by discovery, because a fork repeats the first record;
 /// then by the last conversation, because files discovered at about the same time are in no particular order; then by
 /// id. A session that is not in the table is the younger. A total order.
 pub(super) fn elder(table: &SessionTable, one: &str, other: &str) -> Ordering {
     let age = |id: &str| {
-        let row = SessionId::new(id).and_then(|id| table.get(&id).cloned());
-        row.map(|row| {
+        let id = SessionId::new(id)?;
+        table.get(&id).map(|row| {
             let state = &row.state;
+            // What others say of the time must not hide a session of this home.
+            let is_theirs = table.author(&id).is_some();
             let found = state.discovered_at.0.div_euclid(FOUND_TOGETHER_MS);
-            (state.first_at.is_none(), state.first_at, found, state.last_conversation_at, state.discovered_at)
+            (
+                is_theirs,
+                state.first_at.is_none(),
+                state.first_at,
+                found,
+                state.last_conversation_at,
+                state.discovered_at,
+            )
         })
     };
     let (one_age, other_age) = (age(one), age(other));

@@ -10,8 +10,8 @@
 //! Records are only appended; a purge writes the next generation of the file and removes the one before. A reader takes
 //! whole records only, so that a file of which only a part has arrived is merely behind.
 //!
-//! Files get the modes that the system gives new files, because other users of the same machine or file system may be
-//! members; nothing in them can be read without the team's keys.
+//! Files and folders get the mode of the folder that they lie in: whoever may use the relay's folder may use all of it,
+//! because other users of the same machine or file system may be members. Nothing can be read without the team's keys.
 //!
 //! # Hazards
 //!
@@ -99,7 +99,9 @@ impl Folder {
     /// If it is one already, or cannot be written.
     pub(crate) fn create(root: &Path, team: Name) -> Result<Self, Error> {
         let failed = |error: io::Error| unavailable(root, &error);
-        std::fs::create_dir_all(root).map_err(failed)?;
+        if !root.is_dir() {
+            std::fs::create_dir_all(root).map_err(failed)?;
+        }
         if transcript_file::exists(&root.join(MARK)) {
             let shown = root.display();
             return Err(Error::Refused(format!(
@@ -140,6 +142,7 @@ impl Relay for Folder {
             let folder = inner.writer_folder(stream.writer);
             log::append(&folder, &mut tail, &[record]).map_err(|error| unavailable(&folder, &error))?;
             tail.heads.insert(stream.stream, expected + 1);
+            tail.streams.insert(stream.stream);
             tails.insert(stream.writer, tail);
             Ok(())
         })
@@ -153,10 +156,12 @@ impl Relay for Folder {
             for (name, generation, size) in inner.logs()? {
                 let folder = inner.writer_folder(name);
                 let place = places.entry(name.to_string()).or_default();
-                if place.0 != generation {
+                // A shorter one was set back to an earlier state.
+                if place.0 != generation || size < place.1 {
                     *place = (generation, 0, 0);
                 }
-                if size <= place.1 {
+                if size == place.1 {
+                    place.2 = size;
                     continue;
                 }
                 if left == 0 {
@@ -225,6 +230,9 @@ impl Relay for Folder {
         self.run(move |inner| {
             let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
             let tail = inner.tail(&tails, stream.writer)?;
+            if !tail.streams.contains(&stream.stream) {
+                return Ok(());
+            }
             tails.remove(&stream.writer);
             let Some(head) = tail.heads.get(&stream.stream).copied() else { return Ok(()) };
             let folder = inner.writer_folder(stream.writer);

@@ -4,8 +4,11 @@
 //! the next of its stream, it can be unsealed, it holds published events of the session that its stream is named after,
 //! and every chunk is what the batch says. What has not arrived yet, a key or a chunk, holds the stream, and only that.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
 use baton_base::durable;
-use baton_conversation::record::Timestamp;
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::schema::item;
 use baton_events::session::{EpisodeRef, Event};
 use baton_sharing::batch::{self, Batch, Chunk, MAX_NAME_BYTES, Notice};
@@ -21,11 +24,14 @@ use crate::seal::{self, Frame, Kind};
 use crate::transport::{self, Relay, Slot};
 
 /// Most writers of a team.
-const MAX_WRITERS: usize = 256;
+pub(crate) const MAX_WRITERS: usize = 256;
 /// Most sessions of a writer.
 const MAX_SESSIONS: usize = 100_000;
 /// Most bytes of a writer's conversations, before compression.
 const MAX_BYTES: u64 = 16 * 1024 * 1024 * 1024;
+
+/// Longest record of another writer, before notices.
+const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024;
 
 /// What came of a frame.
 #[derive(Debug)]
@@ -88,8 +94,14 @@ pub(crate) struct Known {
     /// Number of all writers.
     pub(crate) writers: usize,
     pub(crate) writer: Option<KnownWriter>,
+    /// True if something of the writer is held.
+    pub(crate) is_waiting: bool,
     /// The session of the stream.
     pub(crate) session: Option<Shared>,
+    /// Writers who may introduce themselves by the team's older keys.
+    pub(crate) vouched: BTreeSet<String>,
+    /// True if all members that are known of have introduced themselves.
+    pub(crate) is_complete: bool,
 }
 
 /// A writer, without their sessions.
@@ -100,6 +112,8 @@ pub(crate) struct KnownWriter {
     pub(crate) notices: u64,
     /// True if a member has removed them from the team.
     pub(crate) is_removed: bool,
+    /// The sessions that they want removed, with the sequences that their streams had.
+    pub(crate) forgotten: Arc<BTreeMap<SessionId, u64>>,
     /// Number of sessions.
     pub(crate) sessions: usize,
     /// Bytes of conversations.
@@ -113,8 +127,8 @@ pub(crate) struct Inbound<'a> {
     /// The folder of all records.
     pub(crate) folder: &'a std::path::Path,
     pub(crate) now: Timestamp,
-    /// True if a later message of the same stream is known: it names all that is needed of the conversation.
-    pub(crate) is_superseded: bool,
+    /// Frames of the same stream that came later. If one names a conversation, the one before is not needed.
+    pub(crate) later: &'a [&'a [u8]],
 }
 
 impl Inbound<'_> {
@@ -125,10 +139,11 @@ impl Inbound<'_> {
             return Err(refused("its writer was removed from the team"));
         }
         match (frame.header.kind, &known.writer) {
-            (Kind::Notice, None) => self.join(known.writers, &frame),
+            (Kind::Notice, None) => self.join(known, &frame),
             (Kind::Notice, Some(writer)) => self.notice(writer, &frame),
             (Kind::Batch, Some(writer)) => self.batch(writer, known.session.as_ref(), &frame).await,
-            (Kind::Batch, None) => Err(NotTaken::Held("its writer is not known yet".to_owned())),
+            (Kind::Batch, None) if known.is_waiting => Err(NotTaken::Held("its writer is not known yet".to_owned())),
+            (Kind::Batch, None) => Err(refused("its writer has not introduced themselves")),
             (Kind::Key | Kind::Invitation, _) => Err(refused("it is no message of a stream")),
         }
     }
@@ -138,12 +153,13 @@ impl Inbound<'_> {
         key.ok_or_else(|| NotTaken::Held(format!("this home has no key of epoch {epoch}")))
     }
 
-    /// A writer's first notice, which has their key: accepted from whoever has the team's.
-    fn join(&self, writers: usize, frame: &Frame<'_>) -> Result<Taken, NotTaken> {
+    /// A writer's first notice, which has their key: accepted from whoever has the team's newest key, and from members of
+    /// before.
+    fn join(&self, known: &Known, frame: &Frame<'_>) -> Result<Taken, NotTaken> {
         if frame.header.sequence != 1 {
-            return Err(NotTaken::Held("the beginning of its stream is not there".to_owned()));
+            return Err(refused("the beginning of its stream is not there"));
         }
-        if writers >= MAX_WRITERS {
+        if known.writers >= MAX_WRITERS {
             return Err(refused(format!("the team has {MAX_WRITERS} writers, the most that are accepted")));
         }
         let notice = Notice::decode(&frame.unseal(self.epoch_key(frame.header.epoch)?)?)?;
@@ -159,6 +175,12 @@ impl Inbound<'_> {
         let writer = writer.ok_or_else(|| refused("it does not introduce its writer"))?;
         self.check_place(frame, &writer.id, self.keys.team.notices_name(&writer.id))?;
         frame.verify(&writer.key)?;
+        // A key of before may be that of a member who was removed.
+        let is_vouched = writer.id == self.keys.writer() || known.vouched.contains(writer.id.as_str());
+        if frame.header.epoch < self.keys.team.current().0 && !is_vouched {
+            let why = "it is sealed by an old key, and no member names its writer";
+            return Err(if known.is_complete { refused(why) } else { NotTaken::Held(why.to_owned()) });
+        }
         self.record(writer.id, line)
     }
 
@@ -173,7 +195,6 @@ impl Inbound<'_> {
         }
         self.check_place(frame, &writer.id, self.keys.team.notices_name(&writer.id))?;
         frame.verify(&writer.key)?;
-        check_next(frame.header.sequence, writer.notices)?;
         let notice = Notice::decode(&frame.unseal(self.epoch_key(frame.header.epoch)?)?)?;
         let again = matches!(&notice.said, batch::Said::Joined { key, .. }
             if *key != baton_conversation::hex::encode(writer.key.as_bytes()));
@@ -191,12 +212,25 @@ impl Inbound<'_> {
             return Ok(Taken::Known);
         }
         frame.verify(&writer.key)?;
-        let key = match known {
-            Some(known) if known.epoch == frame.header.epoch => known.key.clone(),
-            _ => self.session_key(writer, stream).await?,
+        let opened = known.filter(|known| known.epoch == frame.header.epoch).map(|known| (known.key.clone(), frame));
+        let opened = opened.and_then(|(key, frame)| Some((frame.unseal(&key).ok()?, key)));
+        let (message, key) = match opened {
+            Some(opened) => opened,
+            // The session may have been begun anew by another key.
+            None => {
+                let key = self.session_key(writer, stream).await?;
+                let message = frame.unseal(&key).map_err(|error| match error {
+                    seal::Error::Sealed => NotTaken::Held("the key that lies there is another one".to_owned()),
+                    error => error.into(),
+                })?;
+                (message, key)
+            }
         };
-        let batch = Batch::decode(&frame.unseal(&key)?)?;
+        let batch = Batch::decode(&message)?;
         self.check_place(frame, &writer.id, self.keys.team.session_name(&writer.id, &batch.session))?;
+        if writer.forgotten.get(&batch.session).is_some_and(|gone| frame.header.sequence <= *gone) {
+            return Ok(Taken::Known);
+        }
         if !batch.begin {
             check_next(frame.header.sequence, reached)?;
         }
@@ -206,13 +240,33 @@ impl Inbound<'_> {
         let events = batch.events()?;
         check_published(&events)?;
         if writer.id != self.keys.writer() {
-            match self.conversation(writer, &batch, &events, &key).await {
-                Err(NotTaken::Held(_)) if self.is_superseded => {}
+            match self.conversation(writer, known, &batch, &events, &key).await {
+                Err(NotTaken::Held(_)) if self.is_superseded(writer, &key) => {}
                 stored => stored?,
             }
         }
-        let line = self.line(frame, Line { batch: Some(batch), key: Some(key), ..Line::default() });
-        self.record(writer.id.clone(), line)
+        let (session, since) = (batch.session.clone(), known.map(|known| known.since));
+        let line = self.line(frame, Line { since, batch: Some(batch), key: Some(key), ..Line::default() });
+        let taken = self.record(writer.id.clone(), line)?;
+        if let Some(current) = events.iter().find_map(episode_of)
+            && writer.id != self.keys.writer()
+            && let Err(error) = Record::new(self.folder, &writer.id).keep_only(&session, &current.manifest)
+        {
+            tracing::warn!(%error, "an earlier conversation of another member is not removed yet");
+        }
+        Ok(taken)
+    }
+
+    /// True if a later message names a conversation: what it needs is all that is needed.
+    fn is_superseded(&self, writer: &KnownWriter, key: &Secret) -> bool {
+        self.later.iter().any(|frame| {
+            let batch = Frame::parse(frame).and_then(|frame| {
+                frame.verify(&writer.key)?;
+                frame.unseal(key)
+            });
+            let batch = batch.ok().and_then(|message| Batch::decode(&message).ok());
+            batch.is_some_and(|batch| batch.conversation.is_some())
+        })
     }
 
     /// The key of a session's stream.
@@ -240,6 +294,7 @@ impl Inbound<'_> {
     async fn conversation(
         &self,
         writer: &KnownWriter,
+        known: Option<&Shared>,
         batch: &Batch,
         events: &[Event],
         key: &Secret,
@@ -277,11 +332,13 @@ impl Inbound<'_> {
             )));
         }
         let (blobs, session) = (Record::new(self.folder, &writer.id).blobs(), batch.session.clone());
-        let kept = conversation.chunks.len().saturating_sub(1);
-        for (number, chunk) in conversation.chunks.iter().enumerate() {
+        let known = known.and_then(|known| known.conversation.as_ref());
+        let recorded: BTreeSet<_> = known.iter().flat_map(|known| &known.chunks).map(|chunk| chunk.name).collect();
+        for chunk in &conversation.chunks {
             // One that a crash has left may be cut off, but only where nothing was recorded behind it.
             let path = blobs.folder_of(&session).join(reference(chunk).file_name());
-            if path.exists() && (number < kept || blobs.chunk(&session, &reference(chunk)).is_ok()) {
+            let is_whole = || recorded.contains(&chunk.name) || blobs.chunk(&session, &reference(chunk)).is_ok();
+            if path.exists() && is_whole() {
                 continue;
             }
             if chunk.bytes > (LINE_MAX_BYTES.max(CHUNK_BYTES) + 1) as u64 {
@@ -321,7 +378,19 @@ impl Inbound<'_> {
     }
 
     fn record(&self, writer: WriterId, line: Line) -> Result<Taken, NotTaken> {
-        let recorded = Record::new(self.folder, &writer).append(&line);
+        let record = Record::new(self.folder, &writer);
+        // Notices have room beside everything else, so that what is forgotten can always be said.
+        let most = if line.notice.is_some() { MAX_LOG_BYTES / 4 * 5 } else { MAX_LOG_BYTES };
+        if writer != self.keys.writer() && record.size() > most {
+            return Err(refused(format!(
+                "its writer has a record of {MAX_LOG_BYTES} bytes, the most that is accepted"
+            )));
+        }
+        let recorded = match &line.batch {
+            // What was published of it before is void, and its key with it.
+            Some(batch) if batch.begin && line.sequence > 1 => record.replace(&batch.session, &line),
+            _ => record.append(&line),
+        };
         recorded.map_err(|error| NotTaken::Failed(error.to_string()))?;
         Ok(Taken::Recorded(Box::new(Change { writer, line })))
     }
@@ -331,7 +400,8 @@ fn check_next(sequence: u64, reached: u64) -> Result<(), NotTaken> {
     match sequence == reached + 1 {
         true => Ok(()),
         false => {
-            Err(NotTaken::Held(format!("messages {} to {} of its stream are not there", reached + 1, sequence - 1)))
+            // Frames come in order: one before was refused, and nothing counts until the session is begun anew.
+            Err(refused(format!("messages {} to {} of its stream are not there", reached + 1, sequence - 1)))
         }
     }
 }
@@ -363,3 +433,6 @@ pub(crate) fn episode_of(event: &Event) -> Option<&EpisodeRef> {
 fn reference(chunk: &Chunk) -> ChunkRef {
     ChunkRef { name: chunk.name.to_string(), items: chunk.items, bytes: chunk.bytes }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,10 @@ use x25519_dalek::{PublicKey, StaticSecret};
 const FORMAT: u32 = 1;
 /// Largest key file that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
+/// Most epochs of a team.
+const MAX_EPOCHS: usize = 64;
+/// How far a new epoch may be from the current one.
+const MAX_STEP: u32 = 1 << 17;
 
 /// Why there are no keys.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +36,9 @@ pub(crate) enum Error {
     /// The system has no randomness to give.
     #[error("the system gives no random numbers: {0}")]
     Random(getrandom::Error),
+    /// There are as many epochs as a team may have.
+    #[error("the team has had new keys too often; begin a new team with `baton relay init`")]
+    Epochs,
 }
 
 /// A secret of 32 bytes. It is never printed.
@@ -135,21 +142,24 @@ impl TeamKeys {
     ///
     /// # Errors
     ///
-    /// If the system has no randomness.
+    /// If the system has no randomness, or there are too many epochs.
     pub(crate) fn next_epoch(&self) -> Result<Self, Error> {
         let apart = u32::from(u16::from_be_bytes(random()?));
         let mut epochs = self.epochs.clone();
-        epochs.insert(self.current().0.saturating_add(1).saturating_add(apart), Secret::random()?);
+        let next = self.current().0.checked_add(1 + apart).filter(|_| epochs.len() < MAX_EPOCHS);
+        epochs.insert(next.ok_or(Error::Epochs)?, Secret::random()?);
         Ok(Self { root: self.root.clone(), epochs })
     }
 
-    /// Adds the epochs that another member has; of the same team only. Returns true if there was one.
+    /// Adds the epochs that another member has; of the same team only, and none by which no further one could follow.
+    /// Returns true if there was one.
     pub(crate) fn add_epochs(&mut self, other: &Self) -> bool {
         let before = self.epochs.len();
         if self.root == other.root {
-            for (epoch, key) in &other.epochs {
-                self.epochs.entry(*epoch).or_insert_with(|| key.clone());
-            }
+            let most = self.current().0.saturating_add(MAX_STEP);
+            let new = other.epochs.range(..=most).filter(|(epoch, _)| !self.epochs.contains_key(epoch));
+            let new: Vec<_> = new.take(MAX_EPOCHS.saturating_sub(before)).map(|(at, key)| (*at, key.clone())).collect();
+            self.epochs.extend(new);
         }
         self.epochs.len() > before
     }
@@ -357,6 +367,25 @@ mod tests {
         assert!(matches!(Keys::read(&path), Err(Error::Newer(9))));
         std::fs::write(&path, "{").unwrap();
         assert!(matches!(Keys::read(&path), Err(Error::Io(_))));
+    }
+
+    #[test]
+    fn a_member_cannot_use_up_the_epochs_of_a_team() {
+        let mut team = TeamKeys::generate().unwrap();
+        let with = |epoch: u32| {
+            let mut other = team.clone();
+            other.epochs.insert(epoch, Secret::random().unwrap());
+            other
+        };
+        for (epoch, is_accepted) in [(u32::MAX, false), (2 + MAX_STEP, false), (1 + MAX_STEP, true), (1, false)] {
+            assert_eq!(team.clone().add_epochs(&with(epoch)), is_accepted, "{epoch}");
+        }
+        assert!(!team.clone().add_epochs(&TeamKeys::generate().unwrap()), "another team's");
+        for _ in 1..MAX_EPOCHS {
+            let next = team.next_epoch().unwrap();
+            assert!(team.add_epochs(&next));
+        }
+        assert!(matches!(team.next_epoch(), Err(Error::Epochs)));
     }
 
     #[test]

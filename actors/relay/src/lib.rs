@@ -35,5 +35,6 @@ mod transport;
 #[cfg(test)]
 mod conformance;
 
+pub use baton_sharing::batch::{MAX_NAME_BYTES, is_name};
 pub use membership::{Error, Invited};
 pub use team::{Options, Team};

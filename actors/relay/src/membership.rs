@@ -14,10 +14,11 @@ use ed25519_dalek::VerifyingKey;
 use serde::{Deserialize, Serialize};
 use x25519_dalek::PublicKey;
 
+use crate::inbound::MAX_WRITERS;
 use crate::invitation::Invitation;
 use crate::keys::{self, Keys, Name, Secret, TeamKeys, WriterId};
 use crate::opening;
-use crate::record::Writer;
+use crate::record::{Record, Writer};
 use crate::seal::{self, Frame, Kind};
 use crate::team::{Member, Team};
 use crate::transport::{self, Slot};
@@ -75,6 +76,12 @@ struct Welcome {
     team: TeamKeys,
     /// The public key of who invites.
     key: String,
+    /// The members whom the inviter knows.
+    #[serde(default)]
+    members: Vec<WriterId>,
+    /// Until when it may be used.
+    #[serde(default)]
+    expires: Timestamp,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -120,7 +127,8 @@ impl Team {
         let (slot, secret) = (Name(keys::random()?), Secret::random()?);
         let signer = member.keys.signing();
         let key = hex::encode(signer.verifying_key().as_bytes());
-        let welcome = Welcome { v: 1, team: member.keys.team.clone(), key };
+        let members = self.state().writers.keys().cloned().collect();
+        let welcome = Welcome { v: 1, team: member.keys.team.clone(), key, members, expires };
         let writer = member.keys.team.writer_name(&member.keys.writer());
         let header = seal::Header { kind: Kind::Invitation, epoch: 0, writer, stream: slot, sequence: 0 };
         let message = serde_json::to_vec(&welcome).map_err(failed)?;
@@ -135,12 +143,12 @@ impl Team {
         Ok(Invited { invitation: Invitation { slot, secret, by, expires, url }.to_string(), expires })
     }
 
-    /// Joins the team of an invitation. Returns its relay.
+    /// Joins the team of an invitation, whose folder may be elsewhere on this machine. Returns its relay.
     ///
     /// # Errors
     ///
     /// If the invitation is of no use, or this home belongs to a team.
-    pub async fn join(&self, text: &str) -> Result<String, Error> {
+    pub async fn join(&self, text: &str, folder: Option<&str>) -> Result<String, Error> {
         let _round = self.round.lock().await;
         let unusable =
             |why: &str| Error::Refused(format!("{why}; ask a member for another one (`baton relay invite`)"));
@@ -149,15 +157,26 @@ impl Team {
             return Err(unusable("the invitation has expired"));
         }
         let path = self.free_key_file().await?;
-        let (url, settings) = (invitation.url.clone(), self.options.settings.now());
+        let url = folder.unwrap_or(&invitation.url).to_owned();
+        let settings = self.options.settings.now();
         let relay = opening::open(&url, &settings.relay, None).await?;
         let Some(sealed) = relay.get(Slot::Named(invitation.slot)).await? else {
             return Err(unusable("the invitation was used or withdrawn, or has not arrived here yet"));
         };
         let welcome =
             open(&sealed, &invitation).ok_or_else(|| unusable("what lies there is not what was invited to"))?;
+        if welcome.expires < self.options.clock.now() {
+            return Err(unusable("the invitation has expired"));
+        }
         opening::open(&url, &settings.relay, Some(welcome.team.team_name())).await?;
-        blocking(move || Ok(Keys::generate(welcome.team)?.write(&path)?)).await?;
+        let folder = self.folder.clone();
+        blocking(move || {
+            for member in welcome.members.iter().filter(|id| WriterId::parse(id.as_str()).is_some()).take(MAX_WRITERS) {
+                Record::new(&folder, member).expect().map_err(failed)?;
+            }
+            Ok(Keys::generate(welcome.team)?.write(&path)?)
+        })
+        .await?;
         relay.delete(Slot::Named(invitation.slot)).await?;
         Ok(url)
     }
@@ -251,6 +270,8 @@ impl Team {
         for id in &sessions {
             self.retract(member, id).await.map_err(Error::Failed)?;
         }
+        // Also while the relay is paused: it was asked for.
+        self.forget(member).await.map_err(Error::Failed)?;
         drop(round);
         self.nudge();
         Ok(sessions.len() as u64)

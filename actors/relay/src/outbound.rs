@@ -44,7 +44,8 @@ fn here(error: impl ToString) -> Error {
 
 /// What is to be published of a session, before it is sealed.
 pub(crate) struct Draft {
-    pub(crate) events: Vec<Event>,
+    /// The events, with their places in the session's stream.
+    pub(crate) events: Vec<(SequenceNumber, Event)>,
     pub(crate) conversation: Option<DraftConversation>,
 }
 
@@ -93,12 +94,12 @@ impl Drafts {
             after = last.sequence;
             for record in records.iter().filter(|record| record.sequence <= row.version) {
                 let event = session_stream::decode(record).map_err(here)?.event;
-                events.extend(published(&event, &paths));
+                events.extend(published(&event, &paths).map(|event| (record.sequence, event)));
             }
         }
         last_conversation_only(&mut events);
         let mut conversation = None;
-        if let Some(at) = events.iter().position(|event| episode_of(event).is_some()) {
+        if let Some(at) = events.iter().position(|(_, event)| episode_of(event).is_some()) {
             match &row.state.episode {
                 // What the event names may be collected already, but the current one never is.
                 Some(current) => {
@@ -106,7 +107,7 @@ impl Drafts {
                     let references = made.chunks.iter().map(|chunk| chunk.reference.clone()).collect();
                     let (manifest, _) = Manifest::assemble(made.header.clone(), references).map_err(here)?;
                     let episode = EpisodeRef { manifest, ..current.clone() };
-                    events[at] = match &events[at] {
+                    events[at].1 = match &events[at].1 {
                         Event::Indexed { effect, .. } => Event::Indexed { effect: *effect, episode },
                         _ => Event::Redacted { episode: Some(episode), notes: Vec::new() },
                     };
@@ -218,8 +219,8 @@ impl Outbound<'_> {
         Ok(())
     }
 
-    /// Publishes a draft. Returns what was recorded; nothing if there was nothing to say. `reached` is the sequence of
-    /// the session's stream on the relay.
+    /// Publishes a draft. What was recorded is added to `changes`, also if a later part fails. `reached` is the sequence
+    /// of the session's stream on the relay.
     pub(crate) async fn session(
         &self,
         id: &SessionId,
@@ -227,9 +228,10 @@ impl Outbound<'_> {
         draft: Draft,
         known: Option<&Shared>,
         reached: u64,
-    ) -> Result<Vec<Change>, Error> {
+        changes: &mut Vec<Change>,
+    ) -> Result<(), Error> {
         if draft.events.is_empty() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let stream = self.keys.team.session_name(&self.keys.writer(), id);
         let key = match known {
@@ -243,19 +245,19 @@ impl Outbound<'_> {
                 (Some(conversation), Some(made_of))
             }
         };
-        let mut changes = Vec::new();
         let mut state = known.map(|known| known.state.clone()).unwrap_or_default();
         let parts = in_parts(&draft.events);
         let count = parts.len();
         for (number, part) in parts.into_iter().enumerate() {
-            let names_one = part.iter().any(|event| episode_of(event).is_some());
+            let names_one = part.iter().any(|(_, event)| episode_of(event).is_some());
+            // The last part reaches what is not published as well.
+            let last = part.last().filter(|_| number + 1 < count).map_or(through, |(sequence, _)| *sequence);
             let mut batch = Batch {
                 v: batch::VERSION,
                 session: id.clone(),
                 begin: known.is_none() && number == 0,
-                // Only the last part reaches all events.
-                through: if number + 1 == count { through.0 } else { known.map_or(0, |known| known.through) },
-                events: part.iter().map(StoredEvent::new).collect(),
+                through: last.0,
+                events: part.iter().map(|(_, event)| StoredEvent::new(event)).collect(),
                 conversation: conversation.clone().filter(|_| names_one),
                 form: ContentHash([0; 32]),
             };
@@ -269,8 +271,7 @@ impl Outbound<'_> {
             let (sequence, batch, key) = (sequence + 1, Some(batch), Some(key.clone()));
             changes.push(self.record(stream, Line { sequence, batch, key, made_of, ..Line::default() })?);
         }
-        self.remove_superseded(known, conversation.as_ref()).await?;
-        Ok(changes)
+        self.remove_superseded(known, conversation.as_ref()).await
     }
 
     /// Deletes the objects that a new conversation has no more. Readers that are behind need only the last one.
@@ -316,16 +317,21 @@ impl Outbound<'_> {
             self.keys.writer(),
             Line { at: self.now, stream: stream.to_string(), epoch: self.keys.team.current().0, ..line },
         );
-        Record::new(self.folder, &writer).append(&line).map_err(here)?;
+        let record = Record::new(self.folder, &writer);
+        match &line.batch {
+            Some(batch) if batch.begin && line.sequence > 1 => record.replace(&batch.session, &line),
+            _ => record.append(&line),
+        }
+        .map_err(here)?;
         Ok(Change { writer, line })
     }
 }
 
 /// Divides events into batches.
-fn in_parts(events: &[Event]) -> Vec<&[Event]> {
+fn in_parts(events: &[(SequenceNumber, Event)]) -> Vec<&[(SequenceNumber, Event)]> {
     let mut parts = Vec::new();
     let (mut from, mut bytes) = (0, 0);
-    for (at, event) in events.iter().enumerate() {
+    for (at, (_, event)) in events.iter().enumerate() {
         let size = StoredEvent::new(event).data.get().len();
         if at > from && (at - from >= MAX_EVENTS || bytes + size > MAX_EVENT_BYTES) {
             parts.push(&events[from..at]);

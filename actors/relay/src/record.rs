@@ -11,13 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use baton_base::{durable, transcript_file};
 use baton_conversation::hex;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::State;
 use baton_sharing::batch::{Batch, Conversation, Notice, Said};
-use baton_store::chunks::ChunkStore;
+use baton_store::chunks::{ChunkStore, ManifestId};
 use ed25519_dalek::VerifyingKey;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -34,6 +35,9 @@ const MAX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 pub(crate) struct Line {
     /// Its place in its stream.
     pub(crate) sequence: u64,
+    /// When its session was first recorded here, if the line takes the place of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) since: Option<Timestamp>,
     /// When it was recorded here.
     pub(crate) at: Timestamp,
     /// Name of its stream.
@@ -74,6 +78,8 @@ pub(crate) struct Shared {
     pub(crate) through: u64,
     /// What its published events come to.
     pub(crate) state: State,
+    /// When it was first recorded here.
+    pub(crate) since: Timestamp,
     /// Its current conversation.
     pub(crate) conversation: Option<Conversation>,
     /// Its own key, and the epoch of the key that this one is sealed by.
@@ -115,7 +121,7 @@ pub(crate) struct Writer {
     pub(crate) removed: BTreeSet<String>,
     pub(crate) sessions: BTreeMap<SessionId, Shared>,
     /// Sessions that they want removed everywhere, with the sequence that their streams had.
-    pub(crate) forgotten: BTreeMap<SessionId, u64>,
+    pub(crate) forgotten: Arc<BTreeMap<SessionId, u64>>,
     /// Sessions of other writers that they have removed, as those asked.
     pub(crate) acknowledged: BTreeSet<(String, SessionId)>,
     /// Their sessions by the names of the streams.
@@ -154,6 +160,11 @@ impl Record {
 
     fn log(&self) -> PathBuf {
         self.folder.join("log")
+    }
+
+    /// Bytes of the log.
+    pub(crate) fn size(&self) -> u64 {
+        fs::metadata(self.log()).map_or(0, |log| log.len())
     }
 
     /// The conversations.
@@ -201,20 +212,49 @@ impl Record {
         Ok(batches.filter(|batch| batch.session == *session).filter_map(|batch| batch.conversation).collect())
     }
 
-    /// Writes the log anew without the lines of a session, and with them its key, and removes its conversation, durably.
-    /// Blocks for the disk.
-    pub(crate) fn remove(&self, session: &SessionId) -> Result<(), Error> {
+    /// Removes the conversations of a session but one. Blocks for the disk.
+    pub(crate) fn keep_only(&self, session: &SessionId, current: &ManifestId) -> Result<(), Error> {
+        let collected = self.blobs().collect(session, std::slice::from_ref(current));
+        collected.map(drop).map_err(|error| io::Error::other(error.to_string()).into())
+    }
+
+    /// Writes the log anew without the lines of a session, and with them its key, durably. Returns false if there are
+    /// none, and nothing was written.
+    fn rewrite(&self, session: &SessionId, then: Option<&Line>) -> Result<bool, Error> {
         let is_of = |line: &Line| line.batch.as_ref().is_some_and(|batch| batch.session == *session);
-        if let Some(lines) = self.read()?
-            && lines.iter().any(is_of)
-        {
-            let mut bytes = Vec::new();
-            for line in lines.iter().filter(|line| !is_of(line)) {
-                bytes.extend(encode(line)?);
-            }
-            durable::write_file(&self.log(), &bytes)?;
-            durable::sync_folder(&self.folder)?;
+        let Some(lines) = self.read()?.filter(|lines| lines.iter().any(is_of)) else { return Ok(false) };
+        let mut bytes = Vec::new();
+        for line in lines.iter().filter(|line| !is_of(line)).chain(then) {
+            bytes.extend(encode(line)?);
         }
+        durable::write_file(&self.log(), &bytes)?;
+        durable::sync_folder(&self.folder)?;
+        Ok(true)
+    }
+
+    /// Appends a line that takes the place of all lines of its session, durably. Blocks for the disk.
+    pub(crate) fn replace(&self, session: &SessionId, line: &Line) -> io::Result<()> {
+        match self.rewrite(session, Some(line)) {
+            Ok(true) => Ok(()),
+            Ok(false) => self.append(line),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    }
+
+    /// Notes that the writer is a member, whose messages will come.
+    pub(crate) fn expect(&self) -> io::Result<()> {
+        durable::create_private_folder(&self.folder)
+    }
+
+    /// Removes all but the note that the writer is a member. Blocks for the disk.
+    pub(crate) fn clear(&self) -> io::Result<()> {
+        self.remove_all()?;
+        self.expect()
+    }
+
+    /// Removes the lines of a session, its key and its conversation, durably. Blocks for the disk.
+    pub(crate) fn remove(&self, session: &SessionId) -> Result<(), Error> {
+        self.rewrite(session, None)?;
         self.blobs().forget(session).map_err(|error| io::Error::other(error.to_string()))?;
         Ok(())
     }
@@ -258,7 +298,7 @@ impl Writer {
             boxes: BTreeMap::new(),
             removed: BTreeSet::new(),
             sessions: BTreeMap::new(),
-            forgotten: BTreeMap::new(),
+            forgotten: Arc::default(),
             acknowledged: BTreeSet::new(),
             streams: BTreeMap::new(),
             stored: 0,
@@ -287,13 +327,13 @@ impl Writer {
                     self.removed.insert(writer.clone());
                 }
                 Said::Rekeyed { boxes } => self.boxes.clone_from(boxes),
-                Said::Forgot { session } => {
+                Said::Forgot { session, sequence } => {
                     let gone = self.sessions.remove(session);
                     self.stored = self.stored.saturating_sub(gone.as_ref().map_or(0, Shared::stored));
                     self.streams.retain(|_, of| of != session);
-                    let sequence = gone.map_or(0, |gone| gone.sequence);
-                    let known = self.forgotten.entry(session.clone()).or_default();
-                    *known = sequence.max(*known);
+                    let reached = gone.map_or(0, |gone| gone.sequence);
+                    let known = Arc::make_mut(&mut self.forgotten).entry(session.clone()).or_default();
+                    *known = reached.max(*sequence).max(*known);
                 }
                 Said::Acknowledged { writer, session } => {
                     self.acknowledged.insert((writer.clone(), session.clone()));
@@ -301,7 +341,7 @@ impl Writer {
             }
         }
         if let (Some(batch), Some(key)) = (&line.batch, &line.key) {
-            self.forgotten.remove(&batch.session);
+            Arc::make_mut(&mut self.forgotten).remove(&batch.session);
             let before = self.sessions.get(&batch.session);
             let size_before = before.map_or(0, Shared::stored);
             let state = batch.fold(before.map(|before| before.state.clone()).unwrap_or_default())?;
@@ -309,6 +349,7 @@ impl Writer {
             let shared = Shared {
                 sequence: line.sequence,
                 through: batch.through,
+                since: line.since.or_else(|| Some(before?.since)).unwrap_or(line.at),
                 agrees: batch.agrees_with(&state),
                 conversation: conversation.or_else(|| before?.conversation.clone()),
                 key: key.clone(),

@@ -18,6 +18,8 @@ use crate::team::{Team, is_shared, machine};
 
 /// Most bytes of lines in one preview.
 const PREVIEW_BYTES: usize = 256 * 1024;
+/// Most sessions whose problems are told.
+const MOST_PROBLEMS: usize = 10;
 
 impl From<Invited> for RelayInvitation {
     fn from(invited: Invited) -> Self {
@@ -38,7 +40,7 @@ impl Team {
         let state = self.state();
         let own = state.own.as_ref().and_then(|own| state.writers.get(own));
         let mut behind = RelayBehind::default();
-        for (id, row) in table.iter().filter(|(_, row)| relay.enabled && is_shared(&row.state, &settings)) {
+        for (id, row) in table.iter().filter(|(id, row)| relay.enabled && is_shared(&table, &settings, id, row)) {
             let known = own.and_then(|own| own.sessions.get(id));
             if is_owed(&row.state, row.version, known) && !state.is_settled(id, row.version) {
                 behind.events += row.version.0 - known.map_or(0, |known| known.through);
@@ -47,14 +49,20 @@ impl Team {
             }
         }
         behind.why = Some(&behind).filter(|behind| behind.events > 0).and_then(|_| state.problem.clone());
-        let held = || state.held.values().flat_map(|held| &held.frames);
         let incoming = RelayBehind {
-            events: held().count() as u64,
-            bytes: held().map(|frame| frame.len() as u64).sum(),
+            events: state.held_frames().count() as u64,
+            bytes: state.held_frames().map(|frame| frame.len() as u64).sum(),
             why: state.held.values().next().map(|held| held.why.clone()),
         };
         let mut problems: Vec<String> =
             state.problem.iter().chain(&state.warnings).map(|problem| out(problem)).collect();
+        problems.extend(state.unpublished().take(MOST_PROBLEMS));
+        let left = own.filter(|_| !relay.enabled).map_or(0, |own| self.hidden_of(own).len());
+        if left > 0 {
+            problems.push(format!(
+                "{left} sessions that were forgotten or deleted here are removed from the relay once it is resumed"
+            ));
+        }
         let disagreeing = state.writers.values().flat_map(|writer| writer.sessions.values());
         match disagreeing.filter(|shared| !shared.agrees).count() {
             0 => {}
@@ -99,8 +107,11 @@ impl Team {
         preview.was_shared = project.is_some_and(|project| settings.relay.share.iter().any(|known| known == project));
         for (id, row) in table.iter() {
             let is_asked = match project {
-                Some(project) => visibility::is_in(&row.state, project) && !settings.excludes(&row.state),
-                None => is_shared(&row.state, &settings),
+                Some(project) => {
+                    visibility::is_in(&row.state, project)
+                        && !visibility::is_hidden(&table, &settings, &[], id.as_str())
+                }
+                None => is_shared(&table, &settings, id, row),
             };
             if let Some(episode) = row.state.episode.as_ref().filter(|_| is_asked) {
                 preview.sessions += 1;
@@ -121,11 +132,12 @@ impl Team {
     pub fn preview(&self, table: &SessionTable, id: &SessionId) -> Result<RelayPreview, Error> {
         let row = table.get(id).ok_or_else(|| Error::Refused(format!("no session {id} is known")))?;
         let draft = self.drafts().of(id, row, None).map_err(|error| Error::Failed(error.to_string()))?;
-        let events = draft.events.iter().map(StoredEvent::new);
+        let events = draft.events.iter().map(|(_, event)| StoredEvent::new(event));
         let events = events.map(|event| serde_json::to_string(&event).unwrap_or_default());
         let mut preview = RelayPreview { sessions: 1, lines: events.collect(), ..RelayPreview::default() };
         let mut room = PREVIEW_BYTES.saturating_sub(preview.lines.iter().map(String::len).sum());
-        preview.items = draft.events.iter().filter_map(episode_of).map(|episode| episode.items).sum();
+        preview.items =
+            draft.events.iter().filter_map(|(_, event)| episode_of(event)).map(|episode| episode.items).sum();
         for chunk in draft.conversation.iter().flat_map(|conversation| &conversation.chunks) {
             preview.bytes += chunk.reference.bytes;
             let Content::New(lines) = &chunk.content else { continue };
@@ -185,7 +197,7 @@ fn entry(line: &Line) -> RelayEntry {
         Said::Left => "left".to_owned(),
         Said::Removed { writer } => format!("removed {writer} from the team"),
         Said::Rekeyed { .. } => "gave the team new keys".to_owned(),
-        Said::Forgot { session } => format!("forgot {session}"),
+        Said::Forgot { session, .. } => format!("forgot {session}"),
         Said::Acknowledged { session, .. } => format!("removed {session}"),
     });
     let events = line.batch.iter().flat_map(|batch| batch.events.iter().map(|event| event.kind.clone()));

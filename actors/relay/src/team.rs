@@ -19,9 +19,11 @@ use baton_base::latest::Latest;
 use baton_config::settings::{self, Settings, SettingsReader};
 use baton_conversation::record::{Position, SequenceNumber, SessionId};
 use baton_events::projection::others::Others;
-use baton_events::session::{Phase, State as SessionState, UnindexedReason};
+use baton_events::projection::table::{Row, SessionTable};
+use baton_events::session::{Phase, UnindexedReason};
 use baton_journal::Journal;
 use baton_journal::session_table::TableReader;
+use baton_sharing::batch::is_name;
 use baton_store::chunks::ChunkStore;
 use baton_views::visibility;
 use serde::{Deserialize, Serialize};
@@ -39,7 +41,7 @@ const RETRY: Duration = Duration::from_secs(1);
 const RETRY_MOST: Duration = Duration::from_secs(60);
 /// How long changes are gathered.
 const GATHER: Duration = Duration::from_millis(100);
-/// How often held frames are tried again.
+/// How often held frames, and sessions that could not be published, are tried again.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// The file of the cursor.
 const CURSOR: &str = "cursor.json";
@@ -80,6 +82,8 @@ pub(crate) struct Member {
     pub(crate) keys: Keys,
     pub(crate) relay: Arc<dyn Relay>,
     cursor: String,
+    /// The cursor that is on disk.
+    kept: String,
 }
 
 #[derive(Default)]
@@ -91,6 +95,10 @@ pub(crate) struct State {
     pub(crate) own: Option<WriterId>,
     /// Frames whose stream waits, in order, and why.
     pub(crate) held: BTreeMap<(Name, Name), Held>,
+    /// True if frames were dropped that have to be received again.
+    has_dropped: bool,
+    /// Members whose first notice is not there yet.
+    expected: BTreeSet<String>,
     /// Refused frames by writer: how many, and why the last one.
     pub(crate) refused: BTreeMap<Name, (u64, String)>,
     /// Why the relay or this machine does not do what it should.
@@ -108,7 +116,9 @@ pub(crate) struct State {
     /// Position up to which the session table was looked at.
     looked: Option<Position>,
     /// The settings for which that holds.
-    share: Vec<String>,
+    looked_by: Option<Arc<Settings>>,
+    /// Why single sessions of this home are not published.
+    unpublished: BTreeMap<SessionId, String>,
     /// Projects of this home by the address of their repository.
     remotes: BTreeMap<String, String>,
 }
@@ -137,6 +147,28 @@ impl State {
         // Whoever was removed first removes nobody.
         by.into_iter()
             .any(|by| !self.writers.values().any(|it| it.id != *writer && it.removed.contains(by.id.as_str())))
+    }
+
+    /// What keeps single sessions of this home from being published.
+    pub(crate) fn unpublished(&self) -> impl Iterator<Item = String> + '_ {
+        self.unpublished.iter().map(|(id, why)| format!("session {id} is not published: {why}"))
+    }
+
+    /// Counts a refused frame.
+    fn refuse(&mut self, writer: Name, why: String) {
+        let refused = self.refused.entry(writer).or_default();
+        *refused = (refused.0 + 1, why);
+    }
+
+    /// All frames that wait.
+    pub(crate) fn held_frames(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.held.values().flat_map(|held| &held.frames)
+    }
+
+    /// Writers whom a member names as such: when this home joined, or with the team's newest keys.
+    fn vouched(&self) -> BTreeSet<String> {
+        let members = self.writers.values().filter(|by| !self.is_removed(&by.id));
+        members.flat_map(|by| by.boxes.keys().cloned()).chain(self.expected.iter().cloned()).collect()
     }
 
     /// What was refused of a writer.
@@ -170,8 +202,8 @@ impl Team {
     fn read_records(&self, settings: &settings::Relay) -> Result<Keys, String> {
         let keys = Keys::read(&self.key_file(settings)).map_err(|error| error.to_string())?;
         let keys = keys.ok_or("this home belongs to no team; `baton relay init` begins one, `join` joins one")?;
-        let (writers, is_whole) = read_writers(&self.folder, &keys.writer())?;
-        if !is_whole {
+        let (writers, expected) = read_writers(&self.folder, &keys.writer())?;
+        if !expected.is_empty() {
             // What was lost of a writer is received again.
             std::fs::remove_file(self.folder.join(CURSOR)).or_else(|error| match error.kind() {
                 std::io::ErrorKind::NotFound => Ok(()),
@@ -179,7 +211,7 @@ impl Team {
             })?;
         }
         let names = writers.keys().map(|id| (keys.team.writer_name(id), id.clone())).collect();
-        *self.state() = State { writers, names, own: Some(keys.writer()), ..State::default() };
+        *self.state() = State { writers, names, expected, own: Some(keys.writer()), ..State::default() };
         self.look_at_projects();
         self.publish_others();
         Ok(keys)
@@ -248,9 +280,12 @@ impl Team {
                     None => tokio::time::sleep(pause).await,
                 }
             };
-            let has_held = !self.state().held.is_empty();
+            let is_waiting = {
+                let state = self.state();
+                !state.held.is_empty() || !state.unpublished.is_empty()
+            };
             let again = async {
-                match has_held {
+                match is_waiting {
                     true => tokio::time::sleep(LOOK_AGAIN).await,
                     false => std::future::pending().await,
                 }
@@ -289,7 +324,7 @@ impl Team {
         self.acknowledge(member).await?;
         self.look_at_projects();
         self.forget(member).await?;
-        self.publish(member, settings).await
+        self.publish(member).await
     }
 
     pub(crate) async fn connect(self: &Arc<Self>, settings: &settings::Relay) -> Result<Member, String> {
@@ -306,7 +341,7 @@ impl Team {
         let relay =
             opening::open(&url, settings, Some(keys.team.team_name())).await.map_err(|error| error.to_string())?;
         tracing::info!(writers = self.state().writers.len(), "relay opened");
-        Ok(Member { settings: settings.clone(), keys, relay, cursor })
+        Ok(Member { settings: settings.clone(), keys, relay, kept: cursor.clone(), cursor })
     }
 
     /// Nothing of others is shown any more.
@@ -318,7 +353,13 @@ impl Team {
 
     pub(crate) fn own_name(&self, settings: &settings::Relay) -> String {
         let user = || std::env::var("USER").or_else(|_| std::env::var("USERNAME")).ok();
-        settings.name.clone().or_else(user).filter(|name| !name.trim().is_empty()).unwrap_or_else(|| "me".to_owned())
+        settings
+            .name
+            .clone()
+            .filter(|name| is_name(name))
+            .or_else(user)
+            .filter(|name| is_name(name))
+            .unwrap_or_else(|| "me".to_owned())
     }
 
     pub(crate) fn drafts(&self) -> Drafts {
@@ -341,6 +382,7 @@ impl Team {
             None => match Writer::joined(&id, &line) {
                 Some(writer) => {
                     state.names.insert(member.keys.team.writer_name(&id), id.clone());
+                    state.expected.remove(id.as_str());
                     state.writers.insert(id.clone(), writer);
                     Ok(())
                 }
@@ -361,6 +403,8 @@ impl Team {
     fn known(&self, (writer, stream): (Name, Name)) -> Known {
         let state = self.state();
         let known = state.names.get(&writer).and_then(|id| state.writers.get(id));
+        let vouched = if known.is_none() { state.vouched() } else { BTreeSet::new() };
+        let is_waiting = state.held.keys().any(|(of, _)| *of == writer);
         let session = known.and_then(|known| known.sessions.get(known.streams.get(&stream)?).cloned());
         let writer = known.map(|known| KnownWriter {
             id: known.id.clone(),
@@ -369,16 +413,21 @@ impl Team {
             is_removed: state.is_removed(&known.id),
             sessions: known.sessions.len(),
             stored: known.stored,
+            forgotten: known.forgotten.clone(),
         });
-        Known { writers: state.writers.len(), writer, session }
+        let is_complete = state.expected.is_empty();
+        Known { writers: state.writers.len(), writer, is_waiting, session, vouched, is_complete }
     }
 }
 
 /// True if a person shares the project of a session, and the session may be shown at all.
-pub(crate) fn is_shared(state: &SessionState, settings: &Settings) -> bool {
-    let is_at_rest = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(UnindexedReason::Untracked));
+pub(crate) fn is_shared(table: &SessionTable, settings: &Settings, id: &SessionId, row: &Row) -> bool {
+    let is_untracked = matches!(row.state.phase, Phase::Unindexed(UnindexedReason::Untracked));
     let share = &settings.relay.share;
-    !is_at_rest && !share.is_empty() && !settings.excludes(state) && visibility::is_in_any(state, share)
+    !is_untracked
+        && !share.is_empty()
+        && visibility::is_in_any(&row.state, share)
+        && !visibility::is_hidden(table, settings, &[], id.as_str())
 }
 
 /// The name of this machine.
@@ -391,9 +440,9 @@ pub(crate) fn machine() -> String {
     if name.trim().is_empty() { "unknown".to_owned() } else { name }
 }
 
-/// All writers that are recorded, and false if the record of one was lost.
-fn read_writers(folder: &Path, own: &WriterId) -> Result<(BTreeMap<WriterId, Writer>, bool), String> {
-    let (mut writers, mut is_whole) = (BTreeMap::new(), true);
+/// All writers that are recorded, and the members whose record was lost or is not there yet.
+fn read_writers(folder: &Path, own: &WriterId) -> Result<(BTreeMap<WriterId, Writer>, BTreeSet<String>), String> {
+    let (mut writers, mut expected) = (BTreeMap::new(), BTreeSet::new());
     for id in Record::writers(folder) {
         let record = Record::new(folder, &id);
         let read = record.read();
@@ -415,10 +464,10 @@ fn read_writers(folder: &Path, own: &WriterId) -> Result<(BTreeMap<WriterId, Wri
                 writers.insert(id, writer);
             }
             None => {
-                record.remove_all().map_err(|error| error.to_string())?;
-                is_whole = false;
+                record.clear().map_err(|error| error.to_string())?;
+                expected.insert(id.to_string());
             }
         }
     }
-    Ok((writers, is_whole))
+    Ok((writers, expected))
 }

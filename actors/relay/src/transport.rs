@@ -34,7 +34,10 @@ pub(crate) enum Error {
     #[error("{0}")]
     Unavailable(String),
     /// The stream is at another sequence than expected.
-    #[error("the stream is at {actual} on the relay, not where this home left it")]
+    #[error(
+        "the stream is at {actual} on the relay, not where this home left it; if the relay was set back to an earlier \
+         state, put the newer one back, or `baton relay leave` and join again"
+    )]
     Conflict {
         /// The sequence of its last frame.
         actual: u64,

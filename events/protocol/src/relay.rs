@@ -20,6 +20,9 @@ pub enum RelayParams {
     Join {
         /// Its text.
         invitation: String,
+        /// Where the team's folder is here, absolute, if it is not where it is for who invites.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        folder: Option<String>,
         /// What the team is to call this person.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,

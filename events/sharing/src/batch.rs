@@ -135,6 +135,9 @@ pub enum Said {
     Forgot {
         /// The session.
         session: SessionId,
+        /// The sequence that its stream had: nothing up to it counts, whoever shows it again.
+        #[serde(default)]
+        sequence: u64,
     },
     /// The writer has removed another writer's session, as that one asked.
     Acknowledged {
@@ -143,6 +146,11 @@ pub enum Said {
         /// The session.
         session: SessionId,
     },
+}
+
+/// True if a person or machine may have this name.
+pub fn is_name(name: &str) -> bool {
+    !name.trim().is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains(char::is_control)
 }
 
 /// Reads a message of this version. Names are checked against their bound, and may hold no control characters.
@@ -246,10 +254,7 @@ impl Notice {
     pub fn decode(text: &[u8]) -> Result<Self, Error> {
         let notice: Self = read(text)?;
         if let Said::Joined { name, machine, .. } = &notice.said {
-            let is_usable = |name: &String| {
-                !name.trim().is_empty() && name.len() <= MAX_NAME_BYTES && !name.contains(char::is_control)
-            };
-            if ![name, machine].into_iter().all(is_usable) {
+            if ![name, machine].into_iter().all(|name| is_name(name)) {
                 return Err(Error::Malformed("it names its writer by what is no name".to_owned()));
             }
         }

@@ -172,9 +172,10 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '@' | '+')
 }
 
-/// True if a path may begin behind this text.
+/// True if a path may begin behind this text: not in the middle of another one, such as `/mnt/home/ann`.
 fn begins_here(before: &str) -> bool {
-    !before.ends_with(|c: char| is_of_name(c) || c == '~')
+    let name = before.trim_end_matches(is_of_name);
+    !before.ends_with('~') && (name.len() == before.len() || !name.ends_with(['/', '~']))
 }
 
 /// True if the last name of a path goes on: `/srv/shop` in `/srv/shop-2`, but not in `/srv/shop.`
@@ -213,6 +214,10 @@ mod tests {
             ("~/.claude/projects/-home-ann-work-shop/x.jsonl", "~/.claude/projects/shop/x.jsonl"),
             ("/home/ann/work/shop/.env", ".env"),
             ("nothing of it", "nothing of it"),
+            ("cc -I/home/ann/include x.c", "cc -I~/include x.c"),
+            ("-L/home/ann/work/shop/lib", "-Llib"),
+            ("\\nin\\n/home/ann/x", "\\nin\\n~/x"),
+            ("PATH=/home/ann/bin:/home/ann/y", "PATH=~/bin:~/y"),
         ] {
             assert_eq!(paths("/home/ann/work/shop").relative(text), expected, "{text}");
         }

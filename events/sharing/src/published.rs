@@ -66,12 +66,12 @@ pub fn published(event: &Event, paths: &Paths) -> Option<Event> {
     }
 }
 
-/// Drops every event that names a conversation but the last one: the chunks of the others may be collected already.
-pub fn last_conversation_only(events: &mut Vec<Event>) {
+/// Drops every event, given with its place, that names a conversation but the last one: the chunks of the others may be collected already.
+pub fn last_conversation_only<P>(events: &mut Vec<(P, Event)>) {
     let names_one = |event: &Event| matches!(event, Event::Indexed { .. } | Event::Redacted { .. });
-    let Some(last) = events.iter().rposition(names_one) else { return };
+    let Some(last) = events.iter().rposition(|(_, event)| names_one(event)) else { return };
     let mut at = 0;
-    events.retain(|event| {
+    events.retain(|(_, event)| {
         at += 1;
         !names_one(event) || at == last + 1
     });

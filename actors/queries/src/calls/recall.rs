@@ -24,7 +24,7 @@ use super::search::{Effort, QuestionReader, Scope, SearchRequest, find};
 use super::vault::{RecallRecorder, Recalled};
 use super::{QueryError, internal, zone_day};
 use crate::client::{ClientRef, failure};
-use crate::resolve;
+use crate::{answers, resolve};
 use baton_config::settings::Settings;
 use baton_memory::Searcher;
 use baton_memory::vectors::Meaning;
@@ -228,6 +228,7 @@ impl Recall {
             answer::NearSession {
                 session_id: session.id.to_string(),
                 title: redact(&session.episode.title).into_owned(),
+                from: answers::from(&self.table, &session.id),
                 day: session.row.state.last_conversation_at.map(|at| zone_day(at, self.question.zone)),
                 line: said.first().map(|said| said.line).or_else(|| session.passages.first().and_then(|hit| hit.line)),
                 said: said.iter().map(line).collect(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use baton_config::configuration::Configuration;
 use baton_conversation::record::SessionId;
 use baton_protocol::{Failure, RelayParams, answer, code};
-use baton_relay::{Error, Team};
+use baton_relay::{Error, MAX_NAME_BYTES, Team, is_name};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -28,11 +28,13 @@ impl Relay<'_> {
     pub(crate) async fn answer(&self, asked: RelayParams) -> Result<Box<RawValue>, QueryError> {
         match asked {
             RelayParams::Init { url, name } => {
+                check_name(name.as_deref())?;
                 let url = self.team.begin(&url).await.map_err(refused)?;
                 self.connect(url, name).await
             }
-            RelayParams::Join { invitation, name } => {
-                let url = self.team.join(&invitation).await.map_err(refused)?;
+            RelayParams::Join { invitation, folder, name } => {
+                check_name(name.as_deref())?;
+                let url = self.team.join(&invitation, folder.as_deref()).await.map_err(refused)?;
                 self.connect(url, name).await
             }
             RelayParams::Invite {} => {
@@ -136,6 +138,18 @@ impl Relay<'_> {
         let configuration = self.configuration.clone();
         let writing = baton_base::task::spawn_blocking(move || configuration.set(&values));
         writing.await.map_err(|error| internal("writing the configuration broke", error))?.map_err(config::refused)
+    }
+}
+
+/// A name that others will accept.
+fn check_name(name: Option<&str>) -> Result<(), Failure> {
+    match name {
+        Some(name) if !is_name(name) => {
+            let message =
+                format!("a name has 1 to {MAX_NAME_BYTES} bytes without control characters; give another with --name");
+            Err(failure(code::REFUSED, message))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -1,11 +1,12 @@
 //! One writer's log in a folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use baton_base::{durable, transcript_file};
+use baton_conversation::hex;
 use sha2::{Digest, Sha256};
 
 use crate::keys::Name;
@@ -63,6 +64,8 @@ pub(super) struct Tail {
     pub(super) bytes: u64,
     /// The last sequence of each stream.
     pub(super) heads: BTreeMap<Name, u64>,
+    /// The streams that have frames.
+    pub(super) streams: BTreeSet<Name>,
 }
 
 /// Records from a place on.
@@ -155,9 +158,13 @@ pub(super) fn tail(folder: &Path, generation: u32) -> io::Result<Tail> {
     loop {
         let read = read(folder, generation, tail.bytes, 4 * 1024 * 1024)?;
         tail.bytes += read.bytes;
-        for (stream, sequence) in read.records.iter().filter_map(Record::reaches) {
+        for record in &read.records {
+            let Some((stream, sequence)) = record.reaches() else { continue };
             let head = tail.heads.entry(stream).or_default();
             *head = sequence.max(*head);
+            if matches!(record, Record::Frame(_)) {
+                tail.streams.insert(stream);
+            }
         }
         if !read.more {
             return Ok(tail);
@@ -167,13 +174,16 @@ pub(super) fn tail(folder: &Path, generation: u32) -> io::Result<Tail> {
 
 /// Appends records, durably. What stands behind the tail is the rest of a write that was cut off.
 pub(super) fn append(folder: &Path, tail: &mut Tail, records: &[Record]) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
+    create_folder(folder)?;
     tail.generation = tail.generation.max(1);
     let path = path(folder, tail.generation);
     let mut bytes = Vec::new();
     records.iter().for_each(|record| record.encode(&mut bytes));
     let is_new = !transcript_file::exists(&path);
-    let mut file = OpenOptions::new().create(true).truncate(false).write(true).open(&path)?;
+    let mut file = following_no_link().create(true).truncate(false).write(true).open(&path)?;
+    if is_new {
+        adopt_mode(&path, folder)?;
+    }
     file.set_len(tail.bytes)?;
     file.seek(SeekFrom::Start(tail.bytes))?;
     file.write_all(&bytes)?;
@@ -187,7 +197,8 @@ pub(super) fn append(folder: &Path, tail: &mut Tail, records: &[Record]) -> io::
 
 /// Writes the next generation of a log without the frames of a stream, and removes the older ones.
 pub(super) fn rewrite_without(folder: &Path, tail: &Tail, stream: Name, head: u64) -> io::Result<Tail> {
-    let mut rewritten = Tail { generation: tail.generation + 1, bytes: 0, heads: tail.heads.clone() };
+    let mut rewritten = Tail { generation: tail.generation + 1, bytes: 0, ..tail.clone() };
+    rewritten.streams.remove(&stream);
     let target = path(folder, rewritten.generation);
     write_with(&target, |out| {
         let mut bytes = Vec::new();
@@ -216,6 +227,47 @@ pub(super) fn rewrite_without(folder: &Path, tail: &Tail, stream: Name, head: u6
     Ok(rewritten)
 }
 
+/// Options to open a file, but not what a link in its place leads to.
+fn following_no_link() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        let flags = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
+    }
+    options
+}
+
+/// Creates a folder and those above it that are missing, each with the mode of the one that it lies in.
+fn create_folder(folder: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
+        return Ok(());
+    }
+    let above = folder.parent().ok_or(io::ErrorKind::NotFound)?;
+    if !above.is_dir() {
+        create_folder(above)?;
+    }
+    match fs::create_dir(folder) {
+        // Another member was faster; a link is none of theirs.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(folder)?.is_dir() => Ok(()),
+        created => created.and_then(|()| adopt_mode(folder, above)),
+    }
+}
+
+/// Gives what was created the mode of the folder that it lies in.
+fn adopt_mode(path: &Path, folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = fs::metadata(folder)?.permissions().mode();
+        let mode = if fs::metadata(path)?.is_dir() { mode & 0o7777 } else { mode & 0o666 };
+        fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+    }
+    #[cfg(not(unix))]
+    let _ = (path, folder);
+    Ok(())
+}
+
 /// Writes a whole file, durably: a reader sees all of it or none.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |out| out.write_all(bytes))
@@ -223,12 +275,14 @@ pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn write_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder)?;
+    create_folder(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // Another member may write the same object at the same time.
-    let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
-    let written = fs::File::create(&temporary).and_then(|mut file| {
+    // Another member may write the same object at the same time, and nobody may know the name before.
+    let random: [u8; 8] = crate::keys::random().map_err(io::Error::other)?;
+    let temporary = folder.join(format!(".{name}.{}.tmp", hex::encode(&random)));
+    let written = OpenOptions::new().write(true).create_new(true).open(&temporary).and_then(|mut file| {
         write(&mut file)?;
+        adopt_mode(&temporary, folder)?;
         file.sync_all()?;
         fs::rename(&temporary, path)
     });

@@ -86,3 +86,77 @@ async fn a_damaged_log_keeps_no_other_away() {
     std::fs::remove_file(temp.path().join(MARK)).unwrap();
     assert!(matches!(folder.receive("").await, Err(Error::Unavailable(_))), "an empty mount point is no empty relay");
 }
+
+/// A log that was set back is read anew, and one that did not change is no news.
+#[tokio::test]
+async fn a_log_that_shrank_is_read_anew_once() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = Folder::create(temp.path(), team()).unwrap();
+    for sequence in 0..2 {
+        let (stream, frame) = frame(1, sequence + 1);
+        folder.publish(stream, sequence, frame).await.unwrap();
+    }
+    let read = folder.receive("").await.unwrap();
+    let path = temp.path().join("w").join(Name([1; 16]).to_string()).join("00000001.log");
+    let whole = std::fs::read(&path).unwrap();
+    for (end, frames) in [(whole.len() / 2, 1), (whole.len() / 2 - 1, 0), (0, 0)] {
+        std::fs::write(&path, &whole[..end]).unwrap();
+        let again = folder.receive(&read.cursor).await.unwrap();
+        assert_eq!(again.frames.len(), frames, "{end}");
+        let changed = tokio::time::timeout(Duration::from_millis(20), folder.changed(&again.cursor));
+        assert!(changed.await.is_err(), "{end}: nothing is new");
+    }
+}
+
+#[tokio::test]
+async fn a_purge_without_frames_writes_nothing() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = Folder::create(temp.path(), team()).unwrap();
+    let (stream, frame) = frame(1, 1);
+    folder.publish(stream, 0, frame).await.unwrap();
+    let logs = || {
+        let entries = std::fs::read_dir(temp.path().join("w").join(stream.writer.to_string())).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>()
+    };
+    for folder in [folder, Folder::open(temp.path(), Some(team())).unwrap()] {
+        folder.purge(stream).await.unwrap();
+        folder.purge(stream).await.unwrap();
+        assert_eq!(logs(), ["00000002.log"]);
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn files_have_the_folders_mode_and_links_lead_nowhere() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let temp = tempfile::tempdir().unwrap();
+    let (root, outside) = (temp.path().join("team"), temp.path().join("outside"));
+    std::fs::create_dir(&root).unwrap();
+    std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o770)).unwrap();
+    let folder = Folder::create(&root, team()).unwrap();
+    let (stream, first) = frame(1, 1);
+    folder.publish(stream, 0, first).await.unwrap();
+    folder.put(Slot::Named(Name([3; 16])), b"slot".to_vec()).await.unwrap();
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let writer = root.join("w").join(stream.writer.to_string());
+    let log = writer.join("00000001.log");
+    for (path, expected) in [
+        (root.join(MARK), 0o660),
+        (root.join("w"), 0o770),
+        (writer, 0o770),
+        (log.clone(), 0o660),
+        (root.join("s"), 0o770),
+        (root.join("s").join(Name([3; 16]).to_string()), 0o660),
+    ] {
+        assert_eq!(mode(&path), expected, "{}", path.display());
+    }
+
+    let bytes = std::fs::read(&log).unwrap();
+    std::fs::write(&outside, &bytes).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    std::os::unix::fs::symlink(&outside, &log).unwrap();
+    let (_, second) = frame(1, 2);
+    assert!(folder.publish(stream, 1, second).await.is_err(), "the log is a link");
+    assert_eq!(std::fs::read(&outside).unwrap(), bytes);
+}

@@ -1,6 +1,6 @@
 //! Takes in what is on the relay, and removes what its writers want removed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use baton_base::durable;
 use baton_conversation::hex;
@@ -12,17 +12,32 @@ use super::{CURSOR, CursorV1, Member, Team};
 use crate::inbound::{Inbound, NotTaken, Taken};
 use crate::keys::{Keys, Name, TeamKeys, WriterId};
 use crate::record::Record;
-use crate::seal::{self, Frame};
+use crate::seal::{self, Frame, Kind};
 
-/// Most frames that wait for what they need.
-const MAX_HELD: usize = 4096;
+/// Most bytes of frames that wait for what they need: of one writer, of all, and of those who are not known.
+const MAX_HELD_OF_ONE: usize = 16 * 1024 * 1024;
+const MAX_HELD: usize = 128 * 1024 * 1024;
+const MAX_HELD_UNKNOWN: usize = 16 * 1024 * 1024;
+/// What a held frame costs beside its bytes.
+const HELD_COST: usize = 4 * 1024;
 /// Most bytes of a team's keys.
 const MAX_KEYS_BYTES: usize = 1024 * 1024;
 
 impl Team {
     pub(super) async fn receive(&self, member: &mut Member) -> Result<(), String> {
         let held: Vec<_> = std::mem::take(&mut self.state().held).into_values().collect();
-        self.take_all(member, held.into_iter().flat_map(|held| held.frames).collect()).await?;
+        let mut held: Vec<_> = held.into_iter().flat_map(|held| held.frames).collect();
+        // What introduces a writer stands before what they say.
+        held.sort_by_key(|frame| Frame::parse(frame).is_ok_and(|frame| frame.header.kind != Kind::Notice));
+        let before = held.len();
+        self.take_all(member, held).await?;
+        {
+            let mut state = self.state();
+            if state.has_dropped && (before == 0 || state.held_frames().count() < before) {
+                // There is room for what had to be dropped.
+                (state.has_dropped, member.cursor) = (false, member.kept.clone());
+            }
+        }
         let mut warnings = Vec::new();
         loop {
             let received = member.relay.receive(&member.cursor).await.map_err(|error| error.to_string())?;
@@ -30,16 +45,14 @@ impl Team {
             let is_moved = member.cursor != received.cursor;
             member.cursor = received.cursor;
             warnings.extend(received.problems);
-            let (is_settled, held) = {
+            let is_settled = {
                 let state = self.state();
-                (state.held.is_empty(), state.held.values().map(|held| held.frames.len()).sum::<usize>())
+                state.held.is_empty() && !state.has_dropped
             };
             // Frames that are held are in memory only, so they must be received again after a restart.
             if is_moved && is_settled {
                 self.keep_cursor(member).await?;
-            }
-            if held > MAX_HELD {
-                return Err(format!("{held} messages wait for what they need"));
+                member.kept.clone_from(&member.cursor);
             }
             if !received.more {
                 self.state().warnings = warnings;
@@ -60,68 +73,78 @@ impl Team {
     }
 
     async fn take_all(&self, member: &Member, frames: Vec<Vec<u8>>) -> Result<(), String> {
-        let mut left: BTreeMap<(Name, Name), usize> = BTreeMap::new();
+        let mut left: BTreeMap<(Name, Name), VecDeque<&[u8]>> = BTreeMap::new();
         for frame in &frames {
-            *left.entry(stream_of(frame)).or_default() += 1;
+            left.entry(stream_of(frame)).or_default().push_back(frame);
         }
-        for frame in frames {
-            let stream = stream_of(&frame);
+        for frame in &frames {
+            let stream = stream_of(frame);
             let later = left.entry(stream).or_default();
-            *later = later.saturating_sub(1);
-            let is_superseded = *later > 0;
-            self.take(member, stream, frame, is_superseded).await?;
+            later.pop_front();
+            self.take(member, stream, frame, later.make_contiguous()).await?;
         }
         Ok(())
     }
 
     /// Takes in one frame, or holds or refuses it.
-    async fn take(
-        &self,
-        member: &Member,
-        stream: (Name, Name),
-        frame: Vec<u8>,
-        is_superseded: bool,
-    ) -> Result<(), String> {
-        if let Some(held) = self.state().held.get_mut(&stream) {
-            held.frames.push_back(frame);
-            return Ok(());
-        }
+    async fn take(&self, member: &Member, stream: (Name, Name), frame: &[u8], later: &[&[u8]]) -> Result<(), String> {
+        let is_behind = self.state().held.contains_key(&stream);
         let known = self.known(stream);
         let inbound = Inbound {
             relay: &*member.relay,
             keys: &member.keys,
             folder: &self.folder,
             now: self.options.clock.now(),
-            is_superseded,
+            later,
         };
-        match inbound.take(&known, &frame).await {
+        match inbound.take(&known, frame).await {
             Ok(Taken::Recorded(change)) => {
                 let forgotten = change.line.notice.as_ref().and_then(|notice| match &notice.said {
-                    Said::Forgot { session } => Some(session.clone()),
+                    Said::Forgot { session, .. } => Some(session.clone()),
                     _ => None,
                 });
                 let writer = change.writer.clone();
+                // It begins its session anew: what it waited for before is void.
+                self.state().held.remove(&stream);
                 self.apply(member, *change);
                 if let Some(session) = forgotten {
                     self.withdraw(member, &writer, &session).await?;
                 }
             }
             Ok(Taken::Known) => {}
-            Err(NotTaken::Held(why)) => {
-                let mut state = self.state();
-                let held = state.held.entry(stream).or_default();
-                held.frames.push_back(frame);
-                held.why = why;
-            }
+            Err(NotTaken::Held(_) | NotTaken::Refused(_)) if is_behind => self.hold(stream, frame, None),
+            Err(NotTaken::Held(why)) => self.hold(stream, frame, Some(why)),
             Err(NotTaken::Refused(why)) => {
                 tracing::warn!(why, writer = %stream.0, "message of another member refused");
-                let mut state = self.state();
-                let refused = state.refused.entry(stream.0).or_default();
-                *refused = (refused.0 + 1, why);
+                self.state().refuse(stream.0, why);
             }
             Err(NotTaken::Failed(why)) => return Err(why),
         }
         Ok(())
+    }
+
+    /// Keeps a frame until it can be taken in, or has it received again later.
+    fn hold(&self, stream: (Name, Name), frame: &[u8], why: Option<String>) {
+        let mut state = self.state();
+        let cost = |frame: &[u8]| frame.len() + HELD_COST;
+        let is_known = state.names.contains_key(&stream.0);
+        let of = |select: &dyn Fn(Name) -> bool| -> usize {
+            let held = state.held.iter().filter(|((writer, _), _)| select(*writer));
+            held.flat_map(|(_, held)| &held.frames).map(|frame| cost(frame)).sum()
+        };
+        let of_one = of(&|writer| writer == stream.0);
+        let alike = of(&|writer| state.names.contains_key(&writer) == is_known);
+        let most = if is_known { MAX_HELD } else { MAX_HELD_UNKNOWN };
+        if of_one + cost(frame) > MAX_HELD_OF_ONE || alike + cost(frame) > most {
+            state.has_dropped = true;
+            state.refuse(stream.0, "more waits for what it needs than is kept; it is received again later".to_owned());
+            return;
+        }
+        let held = state.held.entry(stream).or_default();
+        held.frames.push_back(frame.to_vec());
+        if let Some(why) = why {
+            held.why = why;
+        }
     }
 
     /// Adds keys that another member has given the team. Returns true if there were any.
@@ -129,21 +152,22 @@ impl Team {
         let boxes: Vec<String> = {
             let mut state = self.state();
             let own = member.keys.writer();
-            let given: Vec<_> = state.writers.values().filter_map(|by| by.boxes.get(own.as_str()).cloned()).collect();
+            let members = state.writers.values().filter(|by| !state.is_removed(&by.id));
+            let given: Vec<_> = members.filter_map(|by| by.boxes.get(own.as_str()).cloned()).collect();
             if given == state.adopted {
                 return Ok(false);
             }
             state.adopted.clone_from(&given);
             given
         };
-        let before = member.keys.team.current().0;
+        let mut is_new = false;
         for sealed in &boxes {
             match open_box(&member.keys, sealed) {
-                Some(team) => drop(member.keys.team.add_epochs(&team)),
+                Some(team) => is_new |= member.keys.team.add_epochs(&team),
                 None => tracing::warn!("keys of the team that another member gave cannot be opened"),
             }
         }
-        if member.keys.team.current().0 == before {
+        if !is_new {
             return Ok(false);
         }
         let (keys, path) = (member.keys.clone(), self.key_file(&member.settings));

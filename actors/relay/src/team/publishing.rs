@@ -5,13 +5,14 @@ use std::sync::Arc;
 use baton_config::settings::Settings;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::session::Phase;
+use baton_events::session::Event;
 use baton_sharing::batch::{Notice, Said};
+use baton_views::visibility;
 
 use super::{Member, Team, is_shared, machine};
-use crate::outbound::is_owed;
+use crate::outbound::{Draft, Error, is_owed};
 use crate::record::{Shared, Writer};
-use crate::transport::Stream;
+use crate::transport::{self, Stream};
 
 impl Team {
     /// Makes this home known to the others, once.
@@ -42,11 +43,11 @@ impl Team {
         &self,
         member: &Member,
         table: &SessionTable,
-        settings: &Settings,
+        settings: &Arc<Settings>,
     ) -> Vec<(SessionId, Arc<Row>)> {
         let mut state = self.state();
-        if state.share != settings.relay.share {
-            (state.share, state.looked) = (settings.relay.share.clone(), None);
+        if state.looked_by.as_ref().is_none_or(|by| !Arc::ptr_eq(by, settings)) {
+            (state.looked_by, state.looked) = (Some(settings.clone()), None);
         }
         let changed = state.looked.and_then(|looked| table.changed_since(looked));
         let rows: Vec<_> = match changed {
@@ -55,30 +56,41 @@ impl Team {
         };
         let own = state.writers.get(&member.keys.writer());
         let is_owed = |(id, row): &(SessionId, Arc<Row>)| {
-            is_shared(&row.state, settings)
+            is_shared(table, settings, id, row)
                 && is_owed(&row.state, row.version, own.and_then(|own| own.sessions.get(id)))
                 && !state.is_settled(id, row.version)
         };
         rows.into_iter().filter(is_owed).collect()
     }
 
-    pub(super) async fn publish(&self, member: &Member, settings: &Arc<Settings>) -> Result<(), String> {
+    pub(super) async fn publish(&self, member: &Member) -> Result<(), String> {
         let table = self.options.table.now();
-        let mut failed = None;
-        for (id, row) in self.owed(member, &table, settings) {
+        let owed = self.owed(member, &table, &self.options.settings.now());
+        self.state().unpublished.clear();
+        for (id, _) in owed {
+            // It may have been paused, or the session hidden, while others were published.
+            let (now, settings) = (self.options.table.now(), self.options.settings.now());
+            if settings.relay != member.settings
+                && (!settings.relay.enabled || settings.relay.url != member.settings.url)
+            {
+                return Ok(());
+            }
+            let Some(row) = now.get(&id).filter(|row| is_shared(&now, &settings, &id, row)) else { continue };
             let known = self.state().writers.get(&member.keys.writer()).and_then(|own| own.sessions.get(&id).cloned());
-            if let Err(error) = self.publish_session(member, &id, &row, known.as_ref()).await {
-                tracing::debug!(session = %id, error, "session not published yet");
-                failed.get_or_insert(format!("session {id}: {error}"));
+            match self.publish_session(member, &id, row, known.as_ref()).await {
+                Ok(()) => {}
+                Err(Error::Relay(error @ transport::Error::Unavailable(_))) => return Err(error.to_string()),
+                Err(error) => {
+                    tracing::debug!(session = %id, %error, "session not published yet");
+                    self.state().unpublished.insert(id, error.to_string());
+                }
             }
         }
-        match failed {
-            Some(failed) => Err(failed),
-            None => {
-                self.state().looked = Some(table.position());
-                Ok(())
-            }
+        let mut state = self.state();
+        if state.unpublished.is_empty() {
+            state.looked = Some(table.position());
         }
+        Ok(())
     }
 
     async fn publish_session(
@@ -87,42 +99,48 @@ impl Team {
         id: &SessionId,
         row: &Arc<Row>,
         known: Option<&Shared>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Error> {
         // What is published by the keys of an earlier epoch can be read by those who were removed since.
         let epoch = member.keys.team.current().0;
-        let reached_before = known.map(|known| known.sequence);
-        let known = match known {
-            Some(known) if known.epoch != epoch => {
-                self.outbound(member).begin_anew(id, known).await.map_err(|error| error.to_string())?;
-                None
-            }
-            known => known,
-        };
-        let (drafts, of, version, current, before) =
-            (self.drafts(), id.clone(), row.version, row.clone(), known.cloned());
-        let drafting = baton_base::task::spawn_blocking(move || drafts.of(&of, &current, before.as_ref()));
-        let draft = drafting.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        let (known_before, reached_before) = (known, known.map(|known| known.sequence));
+        let mut known = known.filter(|known| known.epoch == epoch);
+        let mut draft = self.draft(id, row, known).await?;
+        // What was redacted must not be readable by the key of before.
+        if known.is_some() && draft.events.iter().any(|(_, event)| matches!(event, Event::Redacted { .. })) {
+            known = None;
+            draft = self.draft(id, row, None).await?;
+        }
+        if let Some(before) = known_before.filter(|_| known.is_none()) {
+            self.outbound(member).begin_anew(id, before).await?;
+        }
         let reached = match reached_before {
             Some(reached) => reached,
             None => {
                 let stream = member.keys.team.session_name(&member.keys.writer(), id);
                 let writer = member.keys.team.writer_name(&member.keys.writer());
-                member.relay.head(Stream { writer, stream }).await.map_err(|error| error.to_string())?
+                member.relay.head(Stream { writer, stream }).await?
             }
         };
-        let published = self.outbound(member).session(id, version, draft, known, reached).await;
-        for change in published.map_err(|error| error.to_string())? {
+        let mut changes = Vec::new();
+        let published = self.outbound(member).session(id, row.version, draft, known, reached, &mut changes).await;
+        // Those that were published count, whatever came after.
+        for change in changes {
             self.apply(member, change);
         }
-        self.state().settled.insert(id.clone(), version);
+        published?;
+        self.state().settled.insert(id.clone(), row.version);
         Ok(())
     }
 
-    /// Has the others remove what was forgotten here, and destroys what is left of it on the relay.
-    pub(super) async fn forget(&self, member: &Member) -> Result<(), String> {
-        let table = self.options.table.now();
-        let is_forgotten = |id: &SessionId| table.get(id).is_some_and(|row| row.state.phase == Phase::Forgotten);
-        for id in self.own_sessions(|own| own.sessions.keys().filter(|id| is_forgotten(id)).cloned().collect()) {
+    async fn draft(&self, id: &SessionId, row: &Arc<Row>, known: Option<&Shared>) -> Result<Draft, Error> {
+        let (drafts, of, current, before) = (self.drafts(), id.clone(), row.clone(), known.cloned());
+        let drafting = baton_base::task::spawn_blocking(move || drafts.of(&of, &current, before.as_ref()));
+        drafting.await.map_err(|error| Error::Here(error.to_string()))?
+    }
+
+    /// Has the others remove what was forgotten, deleted or excluded here, and destroys what is left of it on the relay.
+    pub(crate) async fn forget(&self, member: &Member) -> Result<(), String> {
+        for id in self.own_sessions(|own| self.hidden_of(own)) {
             self.retract(member, &id).await?;
         }
         for id in self.own_sessions(|own| own.forgotten.keys().cloned().collect()) {
@@ -134,6 +152,15 @@ impl Team {
         Ok(())
     }
 
+    /// What was published of sessions that may not be shown any more.
+    pub(crate) fn hidden_of(&self, own: &Writer) -> Vec<SessionId> {
+        let (table, settings) = (self.options.table.now(), self.options.settings.now());
+        // One that is not known here any more stays: its log may be lost.
+        let is_hidden =
+            |id: &&SessionId| table.get(id).is_some() && visibility::is_hidden(&table, &settings, &[], id.as_str());
+        own.sessions.keys().filter(is_hidden).cloned().collect()
+    }
+
     /// Some of what this home has published.
     pub(crate) fn own_sessions(&self, select: impl FnOnce(&Writer) -> Vec<SessionId>) -> Vec<SessionId> {
         let state = self.state();
@@ -142,12 +169,14 @@ impl Team {
 
     /// Has the others remove a session of this home.
     pub(crate) async fn retract(&self, member: &Member, id: &SessionId) -> Result<(), String> {
-        let notices = self.state().writers.get(&member.keys.writer()).map_or(0, |own| own.notices);
-        {
+        let (notices, sequence) = {
             let mut state = self.state();
             state.destroyed.remove(id);
             state.settled.remove(id);
-        }
-        self.say(member, notices, Said::Forgot { session: id.clone() }).await
+            let own = state.writers.get(&member.keys.writer());
+            let reached = own.and_then(|own| own.sessions.get(id)).map_or(0, |own| own.sequence);
+            (own.map_or(0, |own| own.notices), reached)
+        };
+        self.say(member, notices, Said::Forgot { session: id.clone(), sequence }).await
     }
 }

@@ -11,7 +11,7 @@ use baton_events::session::{Place, State as SessionState};
 
 use super::{State, Team};
 use crate::keys::WriterId;
-use crate::record::{Record, Writer};
+use crate::record::{Record, Shared, Writer};
 
 impl Team {
     /// Notes which projects of this home are clones of which repository; others' sessions of the same are shown in it.
@@ -42,16 +42,16 @@ impl Team {
         let mut others = Others::default();
         {
             let state = self.state();
-            let mut writers: Vec<&Writer> = state.writers.values().collect();
-            writers.sort_by_key(|writer| (writer.since, writer.id.clone()));
-            for writer in writers {
-                for session in writer.sessions.keys() {
-                    if let Some((row, author)) = shown(&state, writer, session)
-                        && others.get(session).is_none()
-                    {
-                        self.read_from(session, &author);
-                        others.insert(session.clone(), row, author);
-                    }
+            // The writer who had a session first keeps it.
+            let sessions = state.writers.values().flat_map(|writer| writer.sessions.iter().map(move |it| (writer, it)));
+            let mut sessions: Vec<(&Writer, (&SessionId, &Shared))> = sessions.collect();
+            sessions.sort_by_key(|(writer, (_, shared))| (shared.since, writer.since, writer.id.clone()));
+            for (writer, (session, _)) in sessions {
+                if others.get(session).is_none()
+                    && let Some((row, author)) = shown(&state, writer, session)
+                {
+                    self.read_from(session, &author);
+                    others.insert(session.clone(), row, author);
                 }
             }
         }

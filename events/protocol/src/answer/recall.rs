@@ -39,6 +39,9 @@ pub struct NearSession {
     pub session_id: String,
     /// Its title.
     pub title: String,
+    /// Who wrote it, if it is another's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<super::Author>,
     /// The day of its last message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
