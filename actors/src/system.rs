@@ -21,8 +21,7 @@ use baton_queries::daemon_info::DaemonInfo;
 use baton_queries::handoff::Handoffs;
 use baton_queries::listing::SessionRows;
 use baton_queries::session_states_file::{Exporter, SessionStatesFile};
-use baton_store::chunks;
-use baton_store::chunks::ChunkStore;
+use baton_store::chunks::{self, ChunkStore};
 use baton_tracking::embedding;
 use baton_tracking::embedding::Embedder;
 use baton_tracking::enricher;
@@ -230,6 +229,7 @@ impl System {
             journal: journal.clone(),
             chunks: chunks.clone(),
             clock: clock.clone(),
+            purge: indexer.purging(),
         }));
         let catalog = Catalog { table: table.clone(), settings: settings.clone(), others: team.others() };
         let conversations = Arc::new(Conversations::new(catalog.clone(), chunks.clone(), indexer.clone()));

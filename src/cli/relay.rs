@@ -1,6 +1,5 @@
 //! `baton relay`: the same memory on every machine of a person and a team.
 
-use std::io::Read as _;
 use std::process::ExitCode;
 
 use baton_protocol::answer::{
@@ -14,17 +13,12 @@ use crate::client::Client;
 use crate::environment::{Environment, zone};
 use crate::print::{self, Output, Style};
 
-/// Longest invitation.
-const INVITATION_BYTES: u64 = 64 * 1024;
-
 const HELP: &str = "\
 A relay carries sessions of the projects that you share between your machines, and those of your team. It is a folder \
 that all of them can reach (synchronised, on a network, or a checkout) or a NATS server with JetStream. Everything in it \
 is sealed and signed; whoever keeps it can read none of it, not even names. What others share is searched beside your own sessions and \
 marked with who wrote it; it never counts as yours.
-
-Nothing leaves before you share a project. What a member has received they can copy: sharing cannot be taken back from \
-them.
+Nothing leaves before you share a project. What a member has received they can copy: it cannot be taken back.
 
 JSON of `status`: {\"relay\",\"enabled\",\"connected\",\"name\",\"machine\",\"writer\",\"share\":[…],\"lag\":{\"out\":{\"events\",\
 \"bytes\"},\"in\":{\"events\",\"bytes\"}},\"writers\":[{\"name\",\"machine\",\"writer\",\"sessions\",\"last_at\"}],\"problems\":[…]}.
@@ -33,11 +27,9 @@ Examples:
   baton relay init ~/Sync/team --name Ann     begin a team whose relay is this folder
   baton relay init nats://relay.example:4222  or this server (`baton help relay` has its configuration)
   baton relay invite                          a text for one new member; it works once, for a day
-  baton relay join TEXT --name Bob            on the other machine, which has the folder at the same path;
-                                              `join TEXT ~/Shared` if it is elsewhere
+  baton relay join TEXT --name Bob            on the other machine, which has the folder at the same path
   baton relay share .                         publish this directory's project, after asking
-  baton relay preview a94e0d17                exactly what would be published of a session
-  baton relay status                          what is behind, and why";
+  baton relay preview a94e0d17                exactly what would be published of a session";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
@@ -61,10 +53,10 @@ enum Action {
     Invite(Options),
     /// Join the team of an invitation
     #[command(
-        after_long_help = "Examples:\n  baton relay join TEXT --name Bob      the text that `baton relay invite` printed\n  baton relay join - ~/Shared           text from standard input, the folder at another path"
+        after_long_help = "Examples:\n  baton relay join TEXT --name Bob      the text that `baton relay invite` printed\n  baton relay join TEXT ~/Shared        the folder is at another path here"
     )]
     Join {
-        /// The text that `baton relay invite` printed; `-` reads it from standard input
+        /// The text that `baton relay invite` printed
         invitation: String,
         /// Where the folder is on this machine, if it is not at the same path
         folder: Option<String>,
@@ -183,12 +175,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             print::note(
                 "What you share from now on, members can copy; it cannot be taken back from them. Joining shares nothing.\n",
             );
-            let (folder, name) = (folder.as_deref().map(address), named.name.clone());
-            let invitation = match invitation.as_str() {
-                "-" => std::io::read_to_string(std::io::stdin().take(INVITATION_BYTES))
-                    .map_err(|error| Error::File { path: "standard input".to_owned(), reason: error.to_string() })?,
-                text => text.to_owned(),
-            };
+            let (invitation, folder, name) = (invitation.clone(), folder.as_deref().map(address), named.name.clone());
             status(environment, RelayParams::Join { invitation, folder, name }, &named.options, |output, status| {
                 output.line(&format!("Joined the team at {}.", print::plain(status.relay.as_deref().unwrap_or("-"))));
             })

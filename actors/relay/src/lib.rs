@@ -37,4 +37,4 @@ mod conformance;
 
 pub use baton_sharing::batch::{MAX_NAME_BYTES, is_name};
 pub use membership::{Error, Invited};
-pub use team::{Options, Team};
+pub use team::{Options, Purge, Team};

@@ -10,6 +10,7 @@ mod showing;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -62,7 +63,12 @@ pub struct Options {
     pub chunks: Arc<ChunkStore>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
+    /// Removes sessions that others have withdrawn from the files of the memory.
+    pub purge: Purge,
 }
+
+/// See [`Options::purge`].
+pub type Purge = Box<dyn Fn(Vec<SessionId>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
 
 /// See the module.
 pub struct Team {

@@ -253,10 +253,10 @@ impl Notice {
     /// Why it cannot be used.
     pub fn decode(text: &[u8]) -> Result<Self, Error> {
         let notice: Self = read(text)?;
-        if let Said::Joined { name, machine, .. } = &notice.said {
-            if ![name, machine].into_iter().all(|name| is_name(name)) {
-                return Err(Error::Malformed("it names its writer by what is no name".to_owned()));
-            }
+        if let Said::Joined { name, machine, .. } = &notice.said
+            && ![name, machine].into_iter().all(|name| is_name(name))
+        {
+            return Err(Error::Malformed("it names its writer by what is no name".to_owned()));
         }
         Ok(notice)
     }

@@ -207,6 +207,19 @@ impl Team {
             let asked = others.flat_map(|writer| writer.forgotten.keys().map(|id| (writer.id.to_string(), id.clone())));
             (own.notices, asked.filter(|asked| !own.acknowledged.contains(asked)).collect::<Vec<_>>())
         };
+        if owed.is_empty() {
+            return Ok(());
+        }
+        // Another writer may have it as well.
+        let is_shown = |session: &SessionId| self.others.borrow().get(session).is_some();
+        let asked = owed.iter().map(|(_, session)| session.clone());
+        let gone: Vec<_> = asked.filter(|session| !is_shown(session)).collect();
+        if !gone.is_empty()
+            && let Err(error) = (self.options.purge)(gone).await
+        {
+            tracing::warn!(%error, "memory not purged of what others withdrew, it is said later");
+            return Ok(());
+        }
         for (writer, session) in owed {
             self.say(member, notices, Said::Acknowledged { writer, session }).await?;
             notices += 1;

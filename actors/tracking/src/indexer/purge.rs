@@ -3,6 +3,7 @@
 //! The tombstones have been recorded. The table alone tells what is owed, so the next start completes whatever is
 //! interrupted here: the folder of each forgotten session is removed, and the memory is purged of all of them.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use baton_conversation::record::{Position, SessionId};
@@ -16,6 +17,9 @@ use baton_store::text_keeper::{Erasing, Erasure, Report, TextKeeper, is_gone};
 
 /// Interval at which a void job is checked for its end.
 const LOOK: Duration = Duration::from_millis(10);
+
+/// Purges sessions.
+type Purging = Box<dyn Fn(Vec<SessionId>) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
 
 impl TextKeeper for Handle {
     fn find(&self, sessions: &[SessionId]) -> Result<Removed, String> {
@@ -103,6 +107,15 @@ impl Handle {
         }
         self.slot.cast(Msg::GoOn);
         Ok(removed)
+    }
+
+    /// Purges sessions that others published and have withdrawn, which the log does not know, from the memory's files.
+    pub fn purging(&self) -> Purging {
+        let indexer = self.clone();
+        Box::new(move |sessions| {
+            let indexer = indexer.clone();
+            Box::pin(async move { indexer.purge_memory(&sessions, Position(0)).await })
+        })
     }
 
     /// If the memory breaks or cannot purge, its successor is rebuilt without the text.

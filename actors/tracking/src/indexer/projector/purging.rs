@@ -28,12 +28,13 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.purges = waiting;
         let table = self.options.table.now();
         let asked = ready.iter().flat_map(|purge| purge.sessions.iter().cloned());
-        let (gone, changed): (Vec<_>, Vec<_>) = asked.partition(|session| is_gone(&table, session));
-        self.forgotten.extend(gone);
-        // Keep sessions that were restored, or published again, meanwhile.
         let others = self.options.others.now();
         let is_withdrawn = |session: &SessionId| !is_of_log(&table, session) && others.get(session).is_none();
-        self.forgotten.retain(|session| is_gone(&table, session) || is_withdrawn(session));
+        let is_gone = |session: &SessionId| is_gone(&table, session) || is_withdrawn(session);
+        let (gone, changed): (Vec<_>, Vec<_>) = asked.partition(is_gone);
+        self.forgotten.extend(gone);
+        // Keep sessions that were restored, or published again, meanwhile.
+        self.forgotten.retain(is_gone);
         if self.forgotten.is_empty() && ready.is_empty() {
             return Ok(());
         }
