@@ -19,7 +19,6 @@ that all of them can reach (synchronised, on a network, or a checkout) or a NATS
 is sealed and signed; whoever keeps it can read none of it, not even names. What others share is searched beside your own sessions and \
 marked with who wrote it; it never counts as yours.
 Nothing leaves before you share a project. What a member has received they can copy: it cannot be taken back.
-
 JSON of `status`: {\"relay\",\"enabled\",\"connected\",\"name\",\"machine\",\"writer\",\"share\":[…],\"lag\":{\"out\":{\"events\",\
 \"bytes\"},\"in\":{\"events\",\"bytes\"}},\"writers\":[{\"name\",\"machine\",\"writer\",\"sessions\",\"last_at\"}],\"problems\":[…]}.
 
@@ -28,8 +27,7 @@ Examples:
   baton relay init nats://relay.example:4222  or this server (`baton help relay` has its configuration)
   baton relay invite                          a text for one new member; it works once, for a day
   baton relay join TEXT --name Bob            on the other machine, which has the folder at the same path
-  baton relay share .                         publish this directory's project, after asking
-  baton relay preview a94e0d17                exactly what would be published of a session";
+  baton relay share .                         publish this directory's project, after asking";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = HELP)]
