@@ -229,6 +229,7 @@ pub(super) fn rewrite_without(folder: &Path, tail: &Tail, stream: Name, head: u6
 
 /// Options to open a file, but not what a link in its place leads to.
 fn following_no_link() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "there is no such flag"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     {
