@@ -21,17 +21,13 @@ fn old_session(world: &World, number: u32) -> Transcript {
             "Let me look at wombat{number} next, part {step}: {}",
             "it may be somewhere here. ".repeat(20)
         ));
-        transcript.call(&format!("r{step}"), "Read", json!({ "file_path": format!("/work/one/src/part{step}.rs") }));
+        transcript.call(&format!("r{step}"), "Read", json!({ "file_path": format!("/srv/one/src/part{step}.rs") }));
         transcript.result(&format!("r{step}"), "fn part() {}", false);
     }
     transcript.call("t1", "Bash", json!({ "command": "cargo test" }));
     transcript.result("t1", "Exit code 101\nerror: test pond failed: lock was poisoned", true);
-    transcript.call(
-        "e1",
-        "Edit",
-        json!({ "file_path": "/work/one/src/pond.rs", "old_string": "a", "new_string": "b" }),
-    );
-    transcript.result("e1", "The file /work/one/src/pond.rs has been updated.", false);
+    transcript.call("e1", "Edit", json!({ "file_path": "/srv/one/src/pond.rs", "old_string": "a", "new_string": "b" }));
+    transcript.result("e1", "The file /srv/one/src/pond.rs has been updated.", false);
     transcript.call("t2", "Bash", json!({ "command": "cargo test" }));
     transcript.result("t2", "test result: ok. 12 passed", false);
     transcript.reply(&format!(

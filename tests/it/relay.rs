@@ -35,6 +35,16 @@ impl Pair {
         pair
     }
 
+    /// Two homes, of which Bob has the session that Ann shared.
+    fn sharing() -> Self {
+        let pair = Self::new();
+        worked(&pair.ann, 1, SHARED, SAID);
+        pair.ann.ok(&["relay", "share", SHARED, "--yes"]);
+        arrives(&pair.bob, "wombat cache", &id(1));
+        settled(&pair.ann);
+        pair
+    }
+
     fn join(&self, world: &World, name: &str) {
         let invitation = text(&self.ann.json(&["relay", "invite"])["invitation"]);
         world.ok(&["relay", "join", &invitation, "--name", name]);
@@ -201,11 +211,8 @@ fn sessions_of_others_are_shown_with_their_author_and_count_as_nobodys_own() {
 
 #[test]
 fn a_team_is_paused_left_and_joined_by_invitation_alone() {
-    let pair = Pair::new();
+    let pair = Pair::sharing();
     let (ann, bob) = (&pair.ann, &pair.bob);
-    worked(ann, 1, SHARED, SAID);
-    ann.ok(&["relay", "share", SHARED, "--yes"]);
-    arrives(bob, "wombat cache", &id(1));
 
     let used = text(&ann.json(&["relay", "invite"])["invitation"]);
     for (arguments, expected) in [
@@ -244,12 +251,8 @@ fn a_team_is_paused_left_and_joined_by_invitation_alone() {
 
 #[test]
 fn what_strangers_put_into_the_folder_is_refused_and_said() {
-    let pair = Pair::new();
+    let pair = Pair::sharing();
     let (ann, bob) = (&pair.ann, &pair.bob);
-    worked(ann, 1, SHARED, SAID);
-    ann.ok(&["relay", "share", SHARED, "--yes"]);
-    arrives(bob, "wombat cache", &id(1));
-    settled(ann);
 
     // A copy of Ann's log under another name, noise, an endless length, a pipe's and a folder's place.
     let logs = |folder: &Path| -> Vec<PathBuf> { files_below(&folder.join("w")) };

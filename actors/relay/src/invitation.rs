@@ -38,7 +38,7 @@ impl Invitation {
         let secret = Secret(hex::decode(next()?)?);
         let by = WriterId::parse(next()?)?;
         let expires = Timestamp(next()?.parse().ok()?);
-        let url = unhex(next()?)?;
+        let url = String::from_utf8(hex::decode_all(next()?)?).ok()?;
         parts.next().is_none().then_some(Self { slot, secret, by, expires, url })
     }
 }
@@ -48,11 +48,6 @@ impl fmt::Display for Invitation {
         let (secret, url) = (hex::encode(&self.secret.0), hex::encode(self.url.as_bytes()));
         write!(f, "{PREFIX}.{}.{secret}.{}.{}.{url}", self.slot, self.by, self.expires.0)
     }
-}
-
-fn unhex(text: &str) -> Option<String> {
-    let bytes = text.as_bytes().chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
-    String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok().filter(|_| text.len().is_multiple_of(2))
 }
 
 #[cfg(test)]

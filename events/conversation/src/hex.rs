@@ -18,8 +18,18 @@ pub fn decode<const N: usize>(text: &str) -> Option<[u8; N]> {
     }
     let mut bytes = [0; N];
     for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-        let digit = |c: u8| char::from(c).to_digit(16);
-        *byte = u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).ok()?;
+        *byte = byte_of(pair)?;
     }
     Some(bytes)
+}
+
+/// Decodes any number of bytes; `None` for anything but pairs of digits.
+pub fn decode_all(text: &str) -> Option<Vec<u8>> {
+    text.as_bytes().chunks(2).map(byte_of).collect()
+}
+
+fn byte_of(pair: &[u8]) -> Option<u8> {
+    let digit = |c: u8| char::from(c).to_digit(16);
+    let [high, low] = *pair else { return None };
+    u8::try_from(digit(high)? * 16 + digit(low)?).ok()
 }

@@ -33,12 +33,8 @@ fn what_an_agent_deletes_leaves_the_others_until_it_is_shown_again() {
 
 #[test]
 fn an_old_state_of_the_folder_brings_nothing_back() {
-    let pair = Pair::new();
+    let pair = Pair::sharing();
     let (ann, bob) = (&pair.ann, &pair.bob);
-    worked(ann, 1, SHARED, SAID);
-    ann.ok(&["relay", "share", SHARED, "--yes"]);
-    arrives(bob, "wombat cache", &id(1));
-    settled(ann);
     let kept: Vec<(PathBuf, Vec<u8>)> =
         files_below(&pair.folder).into_iter().map(|file| (file.clone(), std::fs::read(&file).unwrap())).collect();
     ann.ok(&["forget", &id(1), "--yes"]);

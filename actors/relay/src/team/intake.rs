@@ -238,7 +238,6 @@ fn stream_of(frame: &[u8]) -> (Name, Name) {
 fn open_box(keys: &Keys, sealed: &str) -> Option<TeamKeys> {
     let (key, sealed) = sealed.split_at_checked(64)?;
     let secret = keys.shared_with(&PublicKey::from(hex::decode::<32>(key)?));
-    let bytes = sealed.as_bytes().chunks(2).map(|pair| hex::decode::<1>(std::str::from_utf8(pair).ok()?));
-    let object: Vec<u8> = bytes.map(|byte| byte.map(|[byte]| byte)).collect::<Option<_>>()?;
+    let object = hex::decode_all(sealed)?;
     serde_json::from_slice(&seal::unseal_object(&object, &secret, MAX_KEYS_BYTES).ok()?).ok()
 }
