@@ -86,10 +86,12 @@ pub(crate) fn first_address(world: &World) -> String {
     text(&world.json(&["ui"])["url"])
 }
 
-impl<'a> Browser<'a> {
-    async fn start(world: &'a World, chromium: &Path, driver: &Path) -> Self {
-        let log = world.path("chromedriver.log");
-        let to_log = format!("--log-path={}", log.display());
+/// Starts a driver and returns the port it listens on.
+///
+/// A driver takes a free port of IPv4 and ends if another program has that number on IPv6, so it is started anew then.
+fn start_driver<'a>(world: &'a World, driver: &Path, log: &Path) -> (Processes<'a>, String) {
+    let to_log = format!("--log-path={}", log.display());
+    for _ in 0..10 {
         let mut command = world.program(driver.to_str().unwrap(), &["--port=0", "--verbose", &to_log]);
         let driver = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut processes = Processes { world, driver };
@@ -99,9 +101,18 @@ impl<'a> Browser<'a> {
             let (_, port) = line.split_once("started successfully on port ")?;
             Some(port.trim_end_matches('.').to_owned())
         });
-        let port = port.unwrap();
+        let Some(port) = port else { continue };
         // It goes on to write.
         std::thread::spawn(move || lines.for_each(drop));
+        return (processes, port);
+    }
+    panic!("no driver listens\n{}", std::fs::read_to_string(log).unwrap_or_default());
+}
+
+impl<'a> Browser<'a> {
+    async fn start(world: &'a World, chromium: &Path, driver: &Path) -> Self {
+        let log = world.path("chromedriver.log");
+        let (processes, port) = start_driver(world, driver, &log);
         let mut arguments = vec![
             "--headless=new".to_owned(),
             format!("--user-data-dir={}", world.path("chromium").display()),
