@@ -46,14 +46,15 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     pub(super) fn follow_others(&mut self) -> Result<bool, Error> {
         if !self.others.is_compared || self.options.others.has_changed() {
             let (others, table) = (self.options.others.newest(), self.options.table.now());
-            let is_as_known = |id: &SessionId, row: &Arc<Row>| self.others.known.get(id).is_some_and(|it| it == row);
+            let is_as_known = |id: &SessionId, row: &Arc<Row>| {
+                self.others.known.get(id).is_some_and(|it| Arc::ptr_eq(it, row) || it == row)
+            };
             let mut left: BTreeSet<SessionId> =
                 others.iter().filter(|(id, row)| !is_as_known(id, row)).map(|(id, _)| id.clone()).collect();
             left.extend(self.others.known.keys().filter(|id| others.get(id).is_none()).cloned());
             if !self.others.is_compared {
                 // Also those of a team that was left while nobody followed.
-                let held = self.store.sessions()?.into_iter();
-                left.extend(held.filter(|id| !is_of_log(&table, id) && others.get(id).is_none()));
+                left.extend(self.store.sessions(|id| !is_of_log(&table, id) && others.get(id).is_none())?);
             }
             self.others.left.append(&mut left);
             self.others.is_compared = true;
