@@ -32,9 +32,10 @@ const META_BYTES: u64 = 64 * 1024;
 /// Longest description of a subagent, in characters.
 const DESCRIPTION_CHARS: usize = 300;
 
-/// Compares the age of two sessions: those of this home are older than others'; then by the first record; then by discovery, because a fork repeats the first record;
-/// then by the last conversation, because files discovered at about the same time are in no particular order; then by
-/// id. A session that is not in the table is the younger. A total order.
+/// Compares the age of two sessions: those of this home are older than others'; then by the first record; then by
+/// discovery, because a fork repeats the first record; then by the last conversation, because files discovered at
+/// about the same time are in no particular order; then by id. A session that is not in the table is the younger. A
+/// total order.
 pub(super) fn elder(table: &SessionTable, one: &str, other: &str) -> Ordering {
     let age = |id: &str| {
         let id = SessionId::new(id)?;

@@ -8,8 +8,8 @@ use crate::visibility;
 use baton_config::settings::Settings;
 use baton_memory::Searcher;
 
-/// The title that another visible session of the same author gives this one, if its own transcript gives none. Blocks for reads of the
-/// index; a failed read is logged and gives `None`.
+/// The title that another visible session of the same author gives this one, if its own transcript gives none. Blocks
+/// for reads of the index; a failed read is logged and gives `None`.
 pub fn given_title(searcher: &Searcher, table: &SessionTable, settings: &Settings, id: &SessionId) -> Option<String> {
     let writer = |id: &SessionId| table.author(id).map(|author| author.writer.as_str());
     let is_anothers = |other: &str| SessionId::new(other).is_none_or(|other| writer(&other) != writer(id));

@@ -66,7 +66,8 @@ pub fn published(event: &Event, paths: &Paths) -> Option<Event> {
     }
 }
 
-/// Drops every event, given with its place, that names a conversation but the last one: the chunks of the others may be collected already.
+/// Drops every event, given with its place, that names a conversation but the last one: the chunks of the others may
+/// be collected already.
 pub fn last_conversation_only<P>(events: &mut Vec<(P, Event)>) {
     let names_one = |event: &Event| matches!(event, Event::Indexed { .. } | Event::Redacted { .. });
     let Some(last) = events.iter().rposition(|(_, event)| names_one(event)) else { return };
