@@ -15,6 +15,7 @@ use crate::world::World;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_the_log_refuses_reads_go_on_and_afterwards_everything_is_taken_up() {
     let world = World::new();
+    world.record_growth_after(5);
     let mut stories: Vec<_> = (0..20).map(|number| world.story(&format!("session-{number:02}"))).collect();
     stories.iter_mut().for_each(|story| story.say("an old subject"));
     let house = world.start().await;

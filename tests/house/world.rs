@@ -35,7 +35,7 @@ pub(crate) struct World {
     pub(crate) journal: Arc<Faulty>,
     pub(crate) table: TableReader,
     pub(crate) clock: Arc<ManualClock>,
-    _settings: watch::Sender<Arc<Settings>>,
+    settings_sender: watch::Sender<Arc<Settings>>,
     settings: watch::Receiver<Arc<Settings>>,
 }
 
@@ -51,9 +51,9 @@ impl World {
         std::fs::create_dir_all(temp.path().join("claude/projects")).unwrap();
         let (fold, table) = TableFold::new();
         let journal = Faulty::new(Arc::new(MemoryJournal::new(Box::new(fold))));
-        let (settings, reader) = watch::channel(Arc::new(Settings::default()));
+        let (settings_sender, settings) = watch::channel(Arc::new(Settings::default()));
         let clock = Arc::new(ManualClock::new(NOW));
-        Self { temp, journal, table, clock, _settings: settings, settings: reader }
+        Self { temp, journal, table, clock, settings_sender, settings }
     }
 
     /// A path in the world's own temporary directory.
@@ -67,6 +67,11 @@ impl World {
 
     pub(crate) fn projects(&self) -> PathBuf {
         self.temp.path().join("claude/projects")
+    }
+
+    /// Has growth recorded after so many seconds of real time, instead of a minute.
+    pub(crate) fn record_growth_after(&self, seconds: i64) {
+        self.settings_sender.send_modify(|settings| Arc::make_mut(settings).policy.check_interval_ms = seconds * 1_000);
     }
 
     /// A transcript whose records are a minute old.

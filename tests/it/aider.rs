@@ -54,6 +54,8 @@ fn found(world: &World, query: &str, count: usize) -> Vec<String> {
 fn a_person_who_leaves_ends_the_session_if_it_was_watched() {
     // A time in the far future counts as now.
     let world = World::new();
+    fs::create_dir_all(world.home()).unwrap();
+    fs::write(world.home().join("config.json"), r#"{"session_tracking": {"check_interval": 2}}"#).unwrap();
     let history = project(&world, 1);
     fs::write(&history, session("2999-01-01 19:15:00", "Let the otter swim", "It swims.") + "\n#### /exit  \n")
         .unwrap();
