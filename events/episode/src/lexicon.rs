@@ -226,12 +226,13 @@ impl Signs {
         let first = text.find(|c: char| c.is_alphanumeric() || c == CODE).unwrap_or(text.len());
         let bare = text.trim_end_matches([')', '"', '*', '_', '”', ' ']);
         let mut signs = Self { asks: bare.ends_with(['?', '？']), ..Self::default() };
-        let mut follows_word = false;
+        let (mut follows_word, mut is_joined) = (false, false);
         for (at, c) in text.char_indices() {
             let is_word = c.is_alphanumeric();
             if !follows_word || !is_word || is_wide(c) {
-                signs.note_phrases(&text, at, at == first);
+                signs.note_phrases(&text, at, at == first, is_joined);
             }
+            is_joined = follows_word && c == '-';
             follows_word = is_word;
         }
         if signs.begins(Sign::Offer) {
@@ -242,8 +243,9 @@ impl Signs {
         signs
     }
 
-    /// Notes all phrases that begin at this place, where a word, a mark or a wide character begins.
-    fn note_phrases(&mut self, text: &str, at: usize, is_first: bool) {
+    /// Notes all phrases that begin at this place, where a word, a mark or a wide character begins. `is_joined` if a hyphen
+    /// joins it to the word before.
+    fn note_phrases(&mut self, text: &str, at: usize, is_first: bool, is_joined: bool) {
         let Lexicon { matcher, phrases } = &*LEXICON;
         let Ok(mut state) = matcher.start_state(Anchored::Yes) else { return };
         for end in at + 1..=text.len() {
@@ -258,7 +260,8 @@ impl Signs {
             let (next, second) = (after.next(), after.next());
             let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
             // `next` is no word of `Next.js`.
-            let goes_on = is_word(next) || next == Some('.') && is_word(second);
+            // `only` tells nothing of a `read-only file`.
+            let goes_on = is_word(next) || is_word(second) && (next == Some('.') || is_joined && next == Some(' '));
             for index in 0..matcher.match_len(state) {
                 let pattern = matcher.match_pattern(state, index);
                 let phrase = &phrases[pattern.as_usize()];
@@ -343,6 +346,8 @@ mod tests {
             ("We use **Postgres instead of Redis**.", Sign::Contrast, true),
             ("The insteadoffer is here.", Sign::Contrast, false),
             ("`instead of` is a phrase.", Sign::Contrast, false),
+            ("A read-only winch.", Sign::Restrict, false),
+            ("The winch stays read-only.", Sign::Restrict, true),
             ("Wir nehmen Postgres statt Redis.", Sign::Contrast, true),
             ("Usamos Postgres en lugar de Redis.", Sign::Contrast, true),
             ("On prend Postgres au lieu de Redis.", Sign::Contrast, true),

@@ -86,6 +86,8 @@ struct Reader {
     is_own_remote: bool,
     /// True if the command line may make commits.
     commits: bool,
+    /// True if the number of files of a commit may follow.
+    counts: bool,
     /// True if it may push, and if what it pushes may be branches.
     pushes: bool,
     pushes_branches: bool,
@@ -124,7 +126,12 @@ impl Reader {
             return self.on(name.0);
         }
         if let Some(place) = commit_place(line).filter(|_| self.commits) {
+            (self.counts, self.tree.committed) = (true, 0);
             return self.on(place.trim_end_matches(" (root-commit)"));
+        }
+        if self.counts && line.starts_with(' ') && line.contains(" changed, ") {
+            let count = line.trim_start().split_once(" file").and_then(|(count, _)| count.parse().ok());
+            (self.counts, self.tree.committed) = (false, count.unwrap_or(0));
         }
         if line.starts_with("Your branch ") || line.starts_with("and have ") {
             return self.compare_in_words(line);
@@ -332,9 +339,20 @@ mod tests {
             });
             let ahead = tree.ahead.map_or_else(String::new, |ahead| format!(" +{ahead}"));
             let pushed = if tree.pushed { " pushed" } else { "" };
-            format!("{}{ahead}{pushed}{files}", tree.branch.unwrap_or_default())
+            let committed = if tree.committed > 0 { format!(" ={}", tree.committed) } else { String::new() };
+            format!("{}{ahead}{pushed}{committed}{files}", tree.branch.unwrap_or_default())
         });
         assert_eq!(told.unwrap_or_default(), expected, "{output:?}");
+    }
+
+    #[test]
+    fn a_commit_counts_its_files() {
+        let commits =
+            "[dev 1a2b3c4] One\n 8 files changed, 6 insertions(+)\n[dev 2a2b3c4] Two\n 1 file changed, 1 deletion(-)";
+        check("git commit -m Two", commits, "dev =1");
+        check("git commit -m One", &commits[..commits.find("\n[dev 2").unwrap_or(0)], "dev =8");
+        check("git commit -m One", "[dev 1a2b3c4] One", "dev");
+        check("git diff --stat", " 8 files changed, 6 insertions(+)", "");
     }
 
     #[test]

@@ -31,6 +31,9 @@ pub struct WorkTree {
     /// True if commits were pushed, or all had been before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pushed: bool,
+    /// Number of files that the last commit changed, as git counts them; 0 if it was not printed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub committed: u32,
     /// What the last status lists; `None` without a status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<ListedFiles>,

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use super::command::{GitAct, git_steps};
 use super::excerpt::{head, one_line};
 use super::exchange;
+use super::file;
 use super::repetition::significant_words;
 use super::sentence::{self, Sentence, clauses, plain, sentences};
 use super::settled::replacement;
@@ -23,6 +24,8 @@ use crate::lexicon::{Sign, Signs};
 pub(super) const MAX_REPLY_BYTES: usize = 20_000;
 /// A shorter choice says too little alone: the sentence before is added, in characters.
 const TELLING_CHARS: usize = 60;
+/// What one of so many first words stands for is told before it.
+const POINTING_WORDS: usize = 3;
 /// Maximum number of choices that are taken from one reply.
 const MAX_OF_REPLY: usize = 3;
 /// Worth of a sentence by which one thing took the place of another, as the changes show, and of one that introduces its
@@ -56,6 +59,10 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
     let worked = timeline.deeds[round.deeds.clone()].iter().any(is_change);
     let changed = OnceCell::new();
     let changed = || changed.get_or_init(|| of_the_work(timeline, round, next));
+    // A text that was written is about anything: what a conclusion says of it need not be a choice.
+    let mut edits =
+        timeline.deeds[round.deeds.clone()].iter().filter(|deed| deed.succeeded()).filter_map(Deed::edit).peekable();
+    let wrote_texts = edits.peek().is_some() && edits.all(|(path, ..)| file::is_text(path));
     let acted = OnceCell::new();
     let acted = || *acted.get_or_init(|| has_worked(timeline, round));
     let mut found: Vec<Found> = Vec::new();
@@ -100,6 +107,9 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             let text = if announces { sentence.text.trim_end_matches([':', '：']) } else { sentence.text };
             let told = Told::read(text).or_else(|| Told::read(after_lead(sentence.text)?));
             let Some(told) = told else { continue };
+            if concluded && wrote_texts && !told.is_of_a_change() {
+                continue;
+            }
             if told.reconsiders() && !concluded {
                 found.retain(|found| approach.is_none_or(|place| place == reply.place || found.place != place));
                 approach = (leads_to_edit && told.prefers()).then_some(reply.place).or(approach);
@@ -151,6 +161,7 @@ impl Choice<'_> {
     /// Returns the text with the sentence before if it says too little without; `None` if it needs one and there is none.
     fn told(&self, sentences: &[Sentence<'_>]) -> Option<String> {
         let text = plain(self.text).trim_end_matches([':', '：']).to_owned();
+        let text = stated::without_announcement(&text);
         let is_point = sentences[self.at].point;
         // `The work is done — the list is a table now instead of a tree`.
         let is_remark = |lead: &str| !is_point && !lead.contains('`') && lead.split_whitespace().count() <= MIN_WORDS;
@@ -171,9 +182,15 @@ impl Choice<'_> {
         if let Some(file) = file_above(&sentences[self.at]).filter(|file| !text.contains(*file)) {
             return Some(format!("`{file}`: {text}"));
         }
-        let before = before.filter(says_enough).filter(|_| text.chars().count() < TELLING_CHARS);
+        // `Remove it, since …`
+        let points = text.split_whitespace().take(POINTING_WORDS).any(is_pronoun);
+        let before = before.filter(says_enough).filter(|_| points || text.chars().count() < TELLING_CHARS);
         Some(before.map_or(text.clone(), |before| format!("{before} {text}")))
     }
+}
+
+fn is_pronoun(word: &str) -> bool {
+    matches!(&*word.trim_end_matches(|c: char| c.is_ascii_punctuation()).to_lowercase(), "it" | "them")
 }
 
 /// Returns the calls after a reply and before the next one.

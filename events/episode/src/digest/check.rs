@@ -41,7 +41,11 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
         match deed.outcome() {
             // What was not understood has checked nothing.
             Some(Outcome::Failed) if !is_misuse(&complaint(deed)) => {
-                for step in &line.suspects() {
+                for step in line.passed_before_failing(&complaint(deed)) {
+                    let Some(rank) = rank(step) else { continue };
+                    note_passed(&mut checks, timeline, deed, (step, rank), changed);
+                }
+                for step in &line.blamed(&complaint(deed)) {
                     let Some(rank) = rank(step) else { continue };
                     checks.entry(rank).or_insert_with(|| typed(timeline, deed, step, None)).passed = None;
                 }
@@ -67,7 +71,21 @@ fn note_unclear<'s>(checks: &mut BTreeMap<usize, Typed>, deed: &Deed<'_>, steps:
     }
 }
 
-/// Notes the checks of a command line that succeeded. A run of everything stands until the next change.
+/// Notes a check that passed. A run of everything stands until the next change.
+fn note_passed(
+    checks: &mut BTreeMap<usize, Typed>,
+    timeline: &Timeline<'_>,
+    deed: &Deed<'_>,
+    (step, rank): (&Step<'_>, usize),
+    changed: usize,
+) {
+    let stands = |known: &Typed| !known.names_parts && known.passed.is_some_and(|place| place > changed);
+    if !(step.names_parts() && checks.get(&rank).is_some_and(stands)) {
+        checks.insert(rank, typed(timeline, deed, step, Some(deed.ended)));
+    }
+}
+
+/// Notes the checks of a command line that succeeded.
 fn note(checks: &mut BTreeMap<usize, Typed>, timeline: &Timeline<'_>, deed: &Deed<'_>, changed: usize) {
     let Some(line) = deed.parsed_command() else { return };
     let proven = line.proven();
@@ -78,10 +96,7 @@ fn note(checks: &mut BTreeMap<usize, Typed>, timeline: &Timeline<'_>, deed: &Dee
     );
     for step in proven {
         let Some(rank) = rank(step) else { continue };
-        let stands = |known: &Typed| !known.names_parts && known.passed.is_some_and(|place| place > changed);
-        if !(step.names_parts() && checks.get(&rank).is_some_and(stands)) {
-            checks.insert(rank, typed(timeline, deed, step, Some(deed.ended)));
-        }
+        note_passed(checks, timeline, deed, (step, rank), changed);
     }
     for echoed in deed.result.filter(|_| line.commits()).map_or(&[][..], |result| result.echoed()) {
         for rank in Command::read(echoed).steps().iter().filter_map(rank) {

@@ -8,18 +8,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::agent_choice::{self, Found, is_change, pointed};
+use super::agent_choice::{self, Found, MAX_REPLY_BYTES, is_change, pointed};
 use super::commit_choice;
-use super::excerpt::{one_line, without_filter_mark};
-use super::plan::{self, Done};
+use super::excerpt::{head, one_line, without_filter_mark};
+use super::plan::{self, Done, Plan};
 use super::question;
 use super::repetition::{significant_words, without_repetitions};
-use super::request::before_log;
+use super::request::{NEGATIONS, before_log};
 use super::sentence::{asks, clauses, plain, sentences};
 use super::settled::{Settled, settled};
 use super::stated::{MIN_WORDS, is_left_to_the_reader, proposes};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
-use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, fallen};
+use super::undone::{self, parts};
+use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, fallen, file};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, Outcome};
 use baton_conversation::quoted_text::own_words;
@@ -76,14 +77,14 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     found.extend(commit_choice::cleared(timeline));
     let plans = plan::approved(timeline);
     let done = if plans.is_empty() { Done::default() } else { Done::read(timeline) };
-    for plan in plans {
+    for plan in &plans {
         let is_carried_out = last_change.is_some_and(|change| change > plan.place);
         let said = |text: String| Pointed { text: one_line(&text, DECISION_CHARS), line: plan.line, at: plan.at };
         let choices = if is_carried_out { plan.choices(&done) } else { Vec::new() };
         found.extend(choices.into_iter().map(|text| Found { place: plan.place, said: said(text), by_person: false }));
     }
     found.sort_by_key(|found| found.place);
-    let ended = ended(timeline, &found);
+    let ended = ended(timeline, &plans, &found);
     let (mut superseded, in_force): (Vec<_>, Vec<_>) =
         found.into_iter().enumerate().partition(|(at, _)| ended.contains_key(at));
     superseded.retain(|(at, _)| ended.get(at).is_some_and(Option::is_some));
@@ -184,8 +185,12 @@ fn of_prompt(
     }
     let reply = round.replies.first();
     let agreed = reply.is_some_and(|reply| Signs::read(reply.text).begins(Sign::Assent));
-    let received = Reception { in_work, agreed: agreed && agent_choice::has_worked(timeline, round) };
-    let steering: Vec<&str> = clauses.iter().copied().filter(|clause| steers(clause, received)).collect();
+    let received = Reception {
+        in_work,
+        agreed: agreed && agent_choice::has_worked(timeline, round),
+        refined: refined(timeline, round),
+    };
+    let steering: Vec<&str> = clauses.iter().copied().filter(|clause| steers(clause, &received)).collect();
     let objects = |clause: &&str| Signs::read(clause).begins(Sign::Object);
     if steering.is_empty() && round.after_interruption && clauses.first().is_some_and(objects) {
         let short = prompt.text.len() <= DECISION_CHARS
@@ -224,17 +229,48 @@ fn is_idle(clause: &str) -> bool {
 }
 
 /// How a person's words were received.
-#[derive(Clone, Copy)]
 struct Reception {
     /// The session changes something, sooner or later.
     in_work: bool,
     /// The agent agreed at once and changed something.
     agreed: bool,
+    /// What it changed of its earlier work, in lower case.
+    refined: String,
+}
+
+impl Reception {
+    /// Returns true if what a clause names was changed.
+    fn shows(&self, clause: &str) -> bool {
+        let mut words = significant_words(clause);
+        words.retain(|word| word.len() >= TELLING_BYTES);
+        let shown = words.iter().filter(|word| self.refined.contains(word.as_str())).count();
+        shown > 1 || shown * 2 >= words.len().max(1)
+    }
+}
+
+/// Returns what a round changes after earlier work, in lower case: the files' names, what was replaced by what, and what the
+/// agent says of it.
+fn refined(timeline: &Timeline<'_>, round: &Round<'_>) -> String {
+    let (before, own) = timeline.deeds[..round.deeds.end].split_at(round.deeds.start);
+    let changes = |deed: &&Deed<'_>| {
+        deed.succeeded() && deed.edit().is_some_and(|(path, ..)| !file::is_document(timeline.relative_path(path)))
+    };
+    if !before.iter().any(|deed| changes(&deed)) {
+        return String::new();
+    }
+    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let edits = own.iter().filter(changes).filter_map(undone::edit);
+    let mut told: Vec<String> =
+        edits.flat_map(|edit| [name(&edit.path), edit.old_text.clone(), edit.new_text.clone()]).collect();
+    if !told.is_empty() {
+        told.extend(round.replies.iter().map(|reply| head(reply.text, MAX_REPLY_BYTES).to_owned()));
+    }
+    told.join(" ").to_lowercase()
 }
 
 /// Returns true if a clause of a person tells which way something shall be done. A question does if it proposes something
 /// that the agent then did.
-fn steers(clause: &str, received: Reception) -> bool {
+fn steers(clause: &str, received: &Reception) -> bool {
     let own = own_words(clause);
     let signs = Signs::read(&own);
     let rest = without_assent(&own);
@@ -260,7 +296,23 @@ fn steers(clause: &str, received: Reception) -> bool {
         return false;
     }
     let contrasts = signs.has(Sign::Contrast) && (tells || signs.has(Sign::Reason) || signs.begins(Sign::Object));
-    begins || signs.has(Sign::Steer) || contrasts || received.agreed && signs.has(Sign::Direct)
+    begins
+        || signs.has(Sign::Steer)
+        || contrasts
+        || forbids(rest)
+        || (signs.has(Sign::Direct) || orders(rest).any(|part| Signs::read(&part).begins(Sign::Direct)))
+            && (received.agreed || received.shows(rest))
+}
+
+/// Returns true if a clause goes on with what is not to be done: `write the message but don't commit it`.
+fn forbids(clause: &str) -> bool {
+    orders(clause).any(|part| NEGATIONS.iter().any(|word| part.starts_with(word)) && !is_idle(&part))
+}
+
+/// Returns the parts of a clause of which each may be an order, in lower case.
+fn orders(clause: &str) -> impl Iterator<Item = String> {
+    let parts = clause.split([',', ';']).flat_map(|part| part.split(" but ")).flat_map(|part| part.split(" and "));
+    parts.map(|part| part.trim().to_lowercase())
 }
 
 /// Strips agreement and objection before the clause: `yes please, and let's make it simple`, `no, use a cookie`.
@@ -363,7 +415,7 @@ fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
 
 /// Returns the indices of decisions that something later ended, each with what did: a person's objection to what the agent
 /// decided for the prompt before, one after which it was undone (`None` if in part), or a choice that replaces the earlier one.
-fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Option<Pointed>> {
+fn ended(timeline: &Timeline<'_>, plans: &[Plan<'_>], found: &[Found]) -> BTreeMap<usize, Option<Pointed>> {
     let matter: Vec<BTreeSet<String>> = found.iter().map(|found| significant_words(&found.said.text)).collect();
     let mut ended = BTreeMap::new();
     for pair in timeline.rounds.windows(2) {
@@ -379,15 +431,22 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Option<Poi
         let until = found.partition_point(|earlier| earlier.place < prompt.place);
         let shared = |at: usize, words: &BTreeSet<String>| matter[at].intersection(words).count();
         // `I've reverted your changes` names none and means all; what is wanted instead follows it.
-        let mut parts = first.split([',', ';', ':', '—']).flat_map(|part| part.split(" - "));
-        let reverting = parts.find(|part| Signs::read(part).has(Sign::Revert)).map(significant_words);
+        let reverting = parts(first).find(|part| Signs::read(part).has(Sign::Revert)).map(significant_words);
         let means_all = reverting.is_some_and(|words| (from..until).all(|at| shared(at, &words) < 2));
         let later = found.partition_point(|later| later.place <= prompt.place);
         let is_restated = |at: usize| {
             (later..found.len().min(later + MAX_ENTRIES)).any(|again| tells_the_same(&matter[at], &matter[again]))
         };
-        let is_overruled =
-            |at: &usize| !found[*at].by_person && (means_all || shared(*at, &objection) >= 2 && !is_restated(*at));
+        // What it names of a plan is to be done.
+        let is_kept = |found: &Found| {
+            let mut plans = plans.iter().filter(|plan| plan.place == found.place);
+            plans.any(|plan| plan.is_named(&found.said.text, &objection))
+        };
+        let is_overruled = |at: &usize| {
+            !found[*at].by_person
+                && (means_all && !is_kept(&found[*at])
+                    || shared(*at, &objection) >= 2 && !is_restated(*at) && !means_all)
+        };
         let by = pointed(&format!("User: {}", prompt.text), prompt);
         ended.extend((from..until).filter(is_overruled).map(|at| (at, Some(by.clone()))));
     }
@@ -396,6 +455,7 @@ fn ended(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Option<Poi
         let prompt = place.and_then(|place| prompts.rev().find(|said| said.place < place));
         ended.entry(at).or_insert_with(|| prompt.map(|it| pointed(&format!("User: {}", it.text), &it)));
     }
+    ended.extend(fallen::refuted(timeline, found).map(|at| (at, None)));
     let settled: Vec<Settled> = found.iter().map(|found| settled(&found.said.text)).collect();
     for (at, later) in settled.iter().enumerate() {
         // Only so many are kept in the end.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::label::ARTICLES;
+
 /// Mark of the filter where it cut a long value; a length and a digest follow it.
 const FILTER_MARK: &str = "…[+";
 /// A code span is no longer, in bytes.
@@ -111,7 +113,10 @@ pub(super) fn code_spans(text: &str) -> impl Iterator<Item = Range<usize>> {
 
 /// Returns true if a text contains a title, whatever is set in capitals or as code.
 pub(crate) fn contains_title(text: &str, title: &str) -> bool {
-    let bare = |text: &str| text.replace('`', "").to_lowercase();
+    let bare = |text: &str| {
+        let text = text.replace('`', "").to_lowercase();
+        text.split_whitespace().filter(|word| !ARTICLES.has(word)).collect::<Vec<_>>().join(" ")
+    };
     bare(text).contains(&bare(title))
 }
 

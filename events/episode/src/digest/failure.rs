@@ -16,13 +16,14 @@ mod mend;
 mod open;
 mod report;
 
+pub(super) use self::complaint::is_alike;
 use self::complaint::{gives_way, hides, is_crash, is_slip, suite};
 use self::explanation::Speech;
 use self::mend::{Change, Made, between};
 use self::open::{Directory, Open, Seen, Subject};
 pub(super) use self::report::shown_line;
 use super::command::{Command, Family, Step, is_misuse};
-use super::evidence::{self, Evidence, complaint, without_numbers};
+use super::evidence::{self, Evidence, complaint};
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
 use super::{ERROR_CHARS, ErrorLine, FAILED_OTHERWISE, MAX_ENTRIES, Mending, PASSED_LATER, Pointed, SHORT_CHARS, Show};
@@ -204,6 +205,7 @@ impl<'a> Walk<'a, '_> {
             otherwise: Vec::new(),
             gone: None,
             passed: false,
+            mended: None,
         });
     }
 
@@ -221,7 +223,7 @@ impl<'a> Walk<'a, '_> {
         let mut again = false;
         let mut over = Vec::new();
         for (at, open) in self.open.iter_mut().enumerate().filter(|(_, open)| deed.began > open.ended) {
-            let is_alike = without_numbers(&open.complaint) == without_numbers(complaint);
+            let is_alike = is_alike(&open.complaint, complaint);
             let (Subject::Command { all: before, .. }, Subject::Command { steps: now, .. }) = (&open.subject, subject)
             else {
                 let is_same = match (&open.subject, subject) {
@@ -245,7 +247,7 @@ impl<'a> Walk<'a, '_> {
                 if is_changed {
                     open.ended = deed.ended;
                 }
-                (open.passed, open.gone) = (false, None);
+                (open.passed, open.gone, open.mended) = (false, None, None);
                 open.otherwise.clear();
                 again = true;
                 // The reason is told now that only its echo was known.
@@ -268,13 +270,17 @@ impl<'a> Walk<'a, '_> {
                 if gives_way {
                     open.gone.get_or_insert(deed.began);
                 }
-                if !is_usage && (gives_way || covers && open.is_usage) {
+                if !is_usage && (gives_way || covers && open.is_usage) || open.mended.is_some() {
                     over.push(at);
                 }
             }
         }
         for at in over.into_iter().rev() {
-            let open = self.open.remove(at);
+            let mut open = self.open.remove(at);
+            if let Some((resolution, mending)) = open.mended.take() {
+                self.resolve(&open, resolution, mending);
+                continue;
+            }
             let by = deed.parsed_command();
             let by = by.and_then(|command| command.suspects().into_iter().next());
             let (mut resolution, mending) = self.mend(&open, Some(deed), by.as_ref(), false);
@@ -378,12 +384,25 @@ impl<'a> Walk<'a, '_> {
             open.note_pass(deed, directory, passed.iter());
         }
         for (at, by) in over.into_iter().rev() {
-            let open = self.open.remove(at);
+            let mut open = self.open.remove(at);
             if matches!(open.subject, Subject::File(_)) {
                 self.errors[open.error] = None;
                 continue;
             }
+            if let Some((resolution, mending)) = open.mended.take() {
+                self.resolve(&open, resolution, mending);
+                continue;
+            }
             let (resolution, mending) = self.mend(&open, Some(deed), by.as_ref(), true);
+            // What mends its own findings shows only by a later run what it left.
+            if by.as_ref().is_some_and(Step::mends) {
+                if let Subject::Command { steps, all } = &mut open.subject {
+                    steps.clone_from(all);
+                }
+                open.mended = Some((resolution, mending));
+                self.open.insert(at, open);
+                continue;
+            }
             // Something else of the same kind that runs through says nothing of what failed, nor does another script.
             let is_script = || command.is_some_and(Command::improvises);
             if resolution.text != PASSED_LATER || by.is_none_or(|by| open.is_of(&by)) && !is_script() {
@@ -400,7 +419,11 @@ impl<'a> Walk<'a, '_> {
 
     /// Decides what is open at the end.
     fn finish(mut self) -> Vec<Failure> {
-        for open in std::mem::take(&mut self.open) {
+        for mut open in std::mem::take(&mut self.open) {
+            if let Some((resolution, mending)) = open.mended.take() {
+                self.resolve(&open, resolution, mending);
+                continue;
+            }
             let Subject::Command { steps, .. } = &open.subject else {
                 if matches!(open.subject, Subject::File(_)) && is_slip(&open.complaint) {
                     self.errors[open.error] = None;

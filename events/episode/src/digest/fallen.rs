@@ -6,11 +6,13 @@
 use std::collections::BTreeMap;
 
 use super::agent_choice::Found;
+use super::evidence::complaint;
+use super::failure::is_alike;
 use super::file;
 use super::settled::replacement;
-use super::timeline::Timeline;
+use super::timeline::{Deed, Timeline};
 use super::undone::edit;
-use baton_conversation::item::Edit;
+use baton_conversation::item::{Edit, Outcome};
 
 /// A shorter code span names nothing alone, in bytes.
 const MIN_SPAN_BYTES: usize = 4;
@@ -40,6 +42,41 @@ pub(super) fn fallen(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize
         }
     }
     fallen
+}
+
+/// Returns the indices of the agent's decisions that were to mend a failure and did not: the edit that follows one leaves a
+/// check failing alike with the same file, which is then edited again.
+pub(super) fn refuted<'t>(timeline: &'t Timeline<'_>, found: &'t [Found]) -> impl Iterator<Item = usize> + 't {
+    let failures =
+        timeline.deeds.iter().filter(|deed| deed.outcome() == Some(Outcome::Failed) && deed.command().is_some());
+    let failures: Vec<(&Deed<'_>, String)> = failures.map(|deed| (deed, complaint(deed))).collect();
+    let is_refuted = move |found: &Found| {
+        let later = &timeline.deeds[timeline.deeds.partition_point(|deed| deed.began < found.place)..];
+        let edited = later.iter().find(|deed| !deed.only_looks())?.edit()?.0;
+        let before = failures.partition_point(|(deed, _)| deed.began < found.place).checked_sub(1)?;
+        let (failed, said) = &failures[before];
+        let (fails_again, again) = failures.get(before + 1)?;
+        let name = edited.rsplit('/').next().unwrap_or(edited);
+        let edits = |from: usize, to: usize| {
+            later
+                .iter()
+                .filter(|deed| (from..to).contains(&deed.began) && deed.edit().is_some_and(|edit| edit.0 == edited))
+                .count()
+        };
+        let is_answer = !timeline
+            .rounds
+            .iter()
+            .filter_map(|round| round.prompt)
+            .any(|it| (failed.began..fails_again.began).contains(&it.place));
+        (is_answer
+            && said.contains(name)
+            && is_alike(said, again)
+            && edits(found.place, fails_again.began) == 1
+            && edits(fails_again.began, usize::MAX) > 0)
+            .then_some(())
+    };
+    let own = found.iter().enumerate().filter(|(_, found)| !found.by_person);
+    own.filter(move |(_, found)| is_refuted(found).is_some()).map(|(at, _)| at)
 }
 
 /// What the edits of a session write and remove, by word.

@@ -46,8 +46,10 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut uncounted: BTreeSet<usize> = BTreeSet::new();
-    for deed in &timeline.deeds {
+    for (at, deed) in timeline.deeds.iter().enumerate() {
+        let stands = !timeline.undone.edits.contains(&at);
         for (path, added, removed) in written(deed) {
+            let (added, removed) = if stands { (added, removed) } else { (0, 0) };
             let index = *known.entry(timeline.relative_path(path).to_owned()).or_insert(files.len());
             if index == files.len() {
                 files.push(FileModified { path: path.to_owned(), line: deed.line, ..FileModified::default() });
@@ -159,10 +161,16 @@ pub(super) fn by_shell(line: &str, home: Option<&str>, cwd: Option<&str>) -> Vec
 pub(super) fn is_document(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
     let (stem, ending) = name.rsplit_once('.').unwrap_or((&name, ""));
-    let is_text = matches!(ending, "" | "md" | "mdx" | "txt" | "rst" | "adoc");
+    let is_text = ending.is_empty() || is_text(path);
     let is_below_docs = path.split(['/', '\\']).any(|part| matches!(part, "doc" | "docs"));
     let is_known = DOCUMENTS.iter().any(|known| stem.starts_with(known));
     is_text && (is_below_docs || is_known || path.starts_with(['/', '~']))
+}
+
+/// Returns true for a text for people by its ending.
+pub(super) fn is_text(path: &str) -> bool {
+    let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+    ["md", "mdx", "txt", "rst", "adoc"].iter().any(|text| ending.eq_ignore_ascii_case(text))
 }
 
 #[cfg(test)]

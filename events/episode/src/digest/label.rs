@@ -20,7 +20,7 @@ const SENTENCE_ENDS: [&str; 2] = ["? ", "! "];
 /// Those that lead to a reason or a detail, which few words before them can do without.
 const REASONS: [&str; 4] = [" so that ", " because ", " since ", " which "];
 /// Articles, which a long title does without.
-static ARTICLES: WordList = WordList::new(crate::WORDS, "articles");
+pub(super) static ARTICLES: WordList = WordList::new(crate::WORDS, "articles");
 /// Words that begin a phrase: prepositions, conjunctions, relative words.
 static JOINTS: WordList = WordList::new(crate::WORDS, "joints");
 /// Other words that must not be the last one.

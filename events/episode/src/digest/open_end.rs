@@ -12,6 +12,7 @@ use super::label::capitalised;
 use super::leftovers;
 use super::question;
 use super::repetition::SeenTexts;
+use super::request::has_substance;
 use super::sentence::{clauses, plain, sentences};
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::work_tree::TreeState;
@@ -220,7 +221,9 @@ fn questions(timeline: &Timeline<'_>) -> Vec<Pointed> {
 /// not name its matter.
 fn closing_questions(timeline: &Timeline<'_>, last: &Round<'_>) -> Vec<Pointed> {
     let Some(reply) = last.replies.last() else { return Vec::new() };
-    if timeline.deeds.iter().any(|deed| deed.began > reply.place) {
+    // Who asked for nothing is asked what they want.
+    let wanted = || timeline.rounds.iter().any(|round| round.prompt.is_none_or(|said| has_substance(said.text)));
+    if timeline.deeds.iter().any(|deed| deed.began > reply.place) || timeline.deeds.is_empty() && !wanted() {
         return Vec::new();
     }
     let sentences = sentences(reply.text);

@@ -9,7 +9,8 @@ pub(super) use self::unapproved::unapproved;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::excerpt::without_filter_mark;
+use super::DECISION_CHARS;
+use super::excerpt::{one_line, without_filter_mark};
 use super::repetition::significant_words;
 use super::sentence::{Sentence, list_marker, plain, sentences};
 use super::stated::{MIN_WORDS, concludes_choice, limits, names_test, plans_choice};
@@ -30,6 +31,8 @@ const MAX_OF_LIST: usize = 6;
 const MIN_CHOICES: usize = 2;
 /// Words before the file that an item is about: `New file: src/a.rs`.
 const WORDS_BEFORE: usize = 2;
+/// Fewest words by which a heading is named.
+const MIN_NAMING: usize = 2;
 
 /// A plan that a person approved, or gave to be carried out.
 pub(super) struct Plan<'a> {
@@ -44,6 +47,8 @@ pub(super) struct Plan<'a> {
 struct Section<'a> {
     /// Without marks and numbers; empty before the first heading.
     heading: &'a str,
+    /// Number of its marks; a part belongs to the one before it with fewer.
+    level: usize,
     text: &'a str,
     /// What its heading says it is.
     kind: Kind,
@@ -120,6 +125,22 @@ impl Plan<'_> {
     pub(super) fn checks(&self) -> impl Iterator<Item = &str> {
         let sections = sections(&self.text).into_iter();
         sections.filter(|section| Signs::read(section.heading).begins(Sign::CheckHead)).map(|section| section.text)
+    }
+
+    /// Returns true if what it decides stands below a heading of which some words name at least half.
+    pub(super) fn is_named(&self, choice: &str, words: &BTreeSet<String>) -> bool {
+        let names = |heading: &str| {
+            let own = significant_words(heading);
+            let named = own.intersection(words).count();
+            named >= MIN_NAMING && named * 2 >= own.len()
+        };
+        let mut above: Vec<(usize, bool)> = Vec::new();
+        sections(&self.text).into_iter().any(|section| {
+            above.retain(|(level, _)| *level < section.level);
+            above.push((section.level, names(section.heading)));
+            let tells = |text: &str| choice.starts_with(&*one_line(&plain(text), DECISION_CHARS));
+            above.iter().any(|(_, is_named)| *is_named) && sentences(section.text).iter().any(|said| tells(said.text))
+        })
     }
 
     /// Returns what the plan decides: what it names as its approach, what it leaves as it is or out, lists of which an
@@ -252,6 +273,8 @@ fn title(heading: &str) -> String {
 
 impl<'a> Section<'a> {
     fn new(heading: &'a str) -> Self {
+        let marks = heading.len() - heading.trim_start_matches('#').len();
+        let level = if marks == 0 { usize::from(!heading.is_empty()) * usize::MAX } else { marks };
         let bare = heading.trim_start_matches('#').trim_start();
         let heading = bare.trim_start_matches(|c: char| !c.is_alphabetic());
         let signs = Signs::read(heading);
@@ -270,7 +293,7 @@ impl<'a> Section<'a> {
         } else {
             Kind::Other
         };
-        Self { heading, text: "", kind }
+        Self { heading, level, text: "", kind }
     }
 
     /// Returns its items that are neither numbered, which makes them steps, nor below another item or, unless they have a

@@ -22,8 +22,10 @@ const MAX_TAGS: usize = 64;
 const POINTING_WORDS: usize = 4;
 /// Separators of clauses.
 const SEPARATORS: [&str; 9] = [" and ", ", but ", " but ", ", ", " so ", " - ", " — ", ": ", "; "];
+/// Beginnings of a clause that says of something else how it should be, and of an offer.
+const SUBJECTLESS: [&str; 5] = ["you can", "should ", "must ", "need to ", "needs to "];
 /// Beginnings of a clause that says what is not to be done.
-const NEGATIONS: [&str; 4] = ["don't ", "don’t ", "do not ", "never "];
+pub(super) const NEGATIONS: [&str; 4] = ["don't ", "don’t ", "do not ", "never "];
 /// Words that lead to a request wherever they stand.
 static REQUESTS: WordList = WordList::new(crate::WORDS, "requests");
 /// Words before a request that say nothing.
@@ -142,7 +144,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
             text,
             rest: &sentence[begins..],
             asks: !is_for_words && kind == Lead::Request
-                || signs.begins(Sign::Direct) && !reports && !text.starts_with("you can"),
+                || signs.begins(Sign::Direct) && !reports && !SUBJECTLESS.iter().any(|start| text.starts_with(start)),
             orders: (signs.begins(Sign::Order) || begins_with_a_pointer(text)) && !reports,
             negates: NEGATIONS.iter().any(|word| text.to_lowercase().starts_with(word)),
             troubles: signs.has(Sign::Trouble),

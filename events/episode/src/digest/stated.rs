@@ -45,6 +45,11 @@ impl Told {
         1 + [Sign::Contrast, Sign::Keep, Sign::Reason].into_iter().filter(|sign| signs.has(*sign)).count()
     }
 
+    /// Returns true if it says by its words that something was changed or chosen, or what the speaker does.
+    pub(super) fn is_of_a_change(&self) -> bool {
+        self.signs.has_any(&[Sign::Change, Sign::Replace, Sign::Choose]) || commits(&self.own).is_some()
+    }
+
     /// Returns true if it may say of a change that one thing took the place of another.
     pub(super) fn may_replace(&self) -> bool {
         !self.signs.begins(Sign::Announce)
@@ -145,7 +150,8 @@ impl Told {
 /// Returns what is done, without that the speaker is about to do it: `Commit only two` of `Let me commit only two`.
 pub(super) fn without_announcement(sentence: &str) -> String {
     let announced = sentence.split_at_checked(LET_ME.len()).filter(|(begin, _)| begin.eq_ignore_ascii_case(LET_ME));
-    let mut rest = announced.map_or(sentence, |(_, rest)| rest).chars();
+    let Some((_, rest)) = announced else { return sentence.to_owned() };
+    let mut rest = rest.chars();
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 

@@ -86,6 +86,8 @@ pub(super) struct BranchRecord<'a> {
 pub(super) struct Undone {
     /// Files that are as they were before, relative to the session's directory.
     pub(super) files: BTreeSet<String>,
+    /// Indices of the edits that do not stand, and of those that took them back.
+    pub(super) edits: BTreeSet<usize>,
     /// Those that were put back after a person had spoken, by the name that a text has for them; with the place of that.
     pub(super) names: BTreeMap<String, usize>,
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{GitAct, Paths, git_steps};
 use super::file::{self, Scripts};
+use super::sentence::clauses;
 use super::timeline::{Deed, Round, Timeline, Undone};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Edit;
@@ -14,6 +15,23 @@ use baton_conversation::item::Edit;
 const MAX_COMPARED: usize = 200;
 /// Maximum number of names that the command lines of a session restore.
 const MAX_RESTORED: usize = 200;
+/// Words with which a person says that they took back all of it.
+const ALL: [&str; 14] = [
+    "i",
+    "i've",
+    "have",
+    "just",
+    "reverted",
+    "your",
+    "all",
+    "the",
+    "changes",
+    "edits",
+    "everything",
+    "it",
+    "that",
+    "them",
+];
 
 impl Undone {
     /// Returns what was taken back in a session.
@@ -22,16 +40,34 @@ impl Undone {
         let mut taken: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
         let mut unsure: BTreeSet<&str> = BTreeSet::new();
         let (mut committed, mut left) = (0, MAX_RESTORED);
+        let mut undone = Self::default();
         let deeds = &timeline.deeds;
+        let mut reverts = persons_reverts(timeline).peekable();
         for (index, deed) in deeds.iter().enumerate().filter(|(_, deed)| deed.succeeded()) {
+            while reverts.next_if(|place| *place < deed.began).is_some() {
+                for (path, edits) in &mut standing {
+                    let since = edits.split_off(edits.partition_point(|at| *at < committed));
+                    if let Some(first) = since.first() {
+                        taken.insert(path, (*first, index));
+                    }
+                    undone.edits.extend(since);
+                }
+            }
             if let Some(edit) = edit(deed) {
                 let path = timeline.relative_path(&edit.path);
                 let before = standing.entry(path).or_default();
+                let last = before.len().saturating_sub(MAX_COMPARED)..before.len();
+                // What an edit replaced is there again.
+                let is_back = |at: &usize| self::edit(&deeds[*at]).is_some_and(|it| replaces_again(edit, it));
+                if let Some(at) = last.clone().find(|at| is_back(&before[*at])) {
+                    undone.edits.insert(before.remove(at));
+                }
                 let last = before.len().saturating_sub(MAX_COMPARED)..before.len();
                 let is_reversed = |at: &usize| self::edit(&deeds[before[*at]]).is_some_and(|it| reverses(edit, it));
                 match last.rev().find(is_reversed) {
                     Some(at) => {
                         let first = before.remove(at);
+                        undone.edits.extend([first, index]);
                         let known = taken.entry(path).or_insert((first, index));
                         *known = (known.0.min(first), index);
                     }
@@ -55,13 +91,14 @@ impl Undone {
                 // What is restored is as the last commit has it.
                 let edits = standing.get_mut(path).filter(|_| is_restored(path));
                 let since = edits.map(|edits| edits.split_off(edits.partition_point(|at| *at < committed)));
-                match since.and_then(|since| since.first().copied()) {
-                    Some(first) => _ = taken.insert(path, (first, index)),
+                let since = since.unwrap_or_default();
+                match since.first() {
+                    Some(first) => _ = taken.insert(path, (*first, index)),
                     None => _ = unsure.insert(path),
                 }
+                undone.edits.extend(since);
             }
         }
-        let mut undone = Self::default();
         let scripts = Scripts::read(timeline);
         for (path, (first, last)) in taken {
             if standing.get(path).is_some_and(|edits| !edits.is_empty())
@@ -101,6 +138,28 @@ fn reverses(edit: &Edit, before: &Edit) -> bool {
     let says = !edit.old_text.is_empty() || !edit.new_text.is_empty();
     let is_swapped = (edit.added, edit.removed) == (before.removed, before.added);
     says && is_swapped && edit.old_text == before.new_text && edit.new_text == before.old_text
+}
+
+/// Returns true if an edit finds again the text that another put something else in the place of: somebody put it back.
+fn replaces_again(edit: &Edit, before: &Edit) -> bool {
+    let old = &edit.old_text;
+    *old == before.old_text && !old.trim().is_empty() && !old.ends_with('…') && !before.new_text.contains(old.as_str())
+}
+
+/// Returns the places of prompts in which a person says that they took back what was done, all of it.
+fn persons_reverts(timeline: &Timeline<'_>) -> impl Iterator<Item = usize> {
+    let says_so = |part: &str| Signs::read(part).has(Sign::Revert) && Signs::read(part).begins(Sign::Speaker);
+    let prompts = timeline.rounds.iter().filter_map(|round| round.prompt).filter(move |said| {
+        let first = clauses(said.text).next().unwrap_or_default();
+        let is_all = |word: &str| ALL.contains(&&*word.to_lowercase());
+        parts(first).any(|part| says_so(part) && part.split_whitespace().all(is_all))
+    });
+    prompts.map(|said| said.place)
+}
+
+/// Returns the parts of a clause that say one thing each.
+pub(super) fn parts(clause: &str) -> impl Iterator<Item = &str> {
+    clause.split([',', ';', ':', '—']).flat_map(|part| part.split(" - ")).map(str::trim)
 }
 
 /// Returns the files and directories whose changes a command line takes back, relative to the session's directory, `most`

@@ -206,7 +206,10 @@ impl<'t, 'a> Fold<'t, 'a> {
                     // A line is cut before the commit, or in its message, after which no file is named.
                     let is_cut = line.find("…[+").is_some_and(|cut| line[cut..].contains("commit"));
                     let also = if is_cut || step.directory.is_none() { Some(&Paths::All) } else { also.as_ref() };
-                    self.changes.take(&root, &directory, also);
+                    let taken = self.changes.take(&root, &directory, also);
+                    if taken.is_some_and(|taken| taken < printed.committed as usize) {
+                        self.changes.forget_others(&root);
+                    }
                 }
                 GitAct::Switch(new) => {
                     let new = new.as_deref().filter(|_| went_well);

@@ -20,6 +20,7 @@ pub(super) fn failed(lines: &[&str]) -> Option<String> {
             let name = test.rsplit_once(" [").map_or(test, |(name, _)| name);
             let before = lines[..at].iter().rposition(|line| ends_test(line)).map_or(0, |mark| mark + 1);
             let cause = (before..at).rev().find(|&at| is_cause(lines, at));
+            let cause = cause.filter(|&cause| !is_of_another(&lines[cause + 1..at]));
             // That two values differ says less than the exception that the program printed before.
             let near = before.max(at.saturating_sub(MAX_TRACE));
             let thrown = || (near..at).rev().find(|&at| is_exception(lines[at]));
@@ -37,6 +38,13 @@ pub(super) fn failed(lines: &[&str]) -> Option<String> {
         }
     }
     None
+}
+
+/// True if anything else stands behind the trace of an error and before the end of a test: then something else printed it.
+fn is_of_another(after: &[&str]) -> bool {
+    let is_trace = |line: &&&str| line.trim_start().starts_with("at ");
+    let trace = after.iter().position(|line| is_trace(&line));
+    trace.is_some_and(|from| !after[from..].iter().all(|line| line.trim().is_empty() || is_trace(&line)))
 }
 
 fn is_cause(lines: &[&str], at: usize) -> bool {

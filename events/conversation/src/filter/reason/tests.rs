@@ -62,6 +62,10 @@ fn what_passing_tests_print_is_no_reason() {
         Some("error: Cannot find module 'x'"),
     );
     check(&format!("{log}(pass) pay\n(fail) other\n 1 fail"), Some("(fail) other"));
+    check(
+        &format!("{log}[1234 characters truncated]\n    at f (b.ts:2:1)\n(fail) other\n 1 fail"),
+        Some("(fail) other"),
+    );
     check(" 9 pass\n 1 fail\n 3 expect() calls\nRan 10 tests across 2 files. [1s]", Some("1 fail"));
     check(&format!("{log} 9 pass\n 0 fail\n× Unused import."), Some("× Unused import."));
     check(

@@ -1,5 +1,7 @@
 //! What the telling line of a failure says by its form: that a program crashed, or which test failed.
 
+use super::super::evidence::without_numbers;
+
 /// Returns true if a complaint names an exception: the program did not even begin to work.
 pub(super) fn is_crash(complaint: &str) -> bool {
     let (name, _) = complaint.split_once(": ").unwrap_or((complaint, ""));
@@ -21,6 +23,22 @@ pub(super) fn gives_way(before: &str, now: &str) -> bool {
         (Some(before), Some(now)) if now.starts_with("test ") => before <= now && now.split(' ').count() == 2,
         _ => true,
     }
+}
+
+/// Returns true if two complaints are the same but for numbers, or report the same rule of a linter or compiler in the same
+/// file: `a.ts:7:2 lint/style/useConst …`, `a.ts(7,2): error TS2739: …`.
+pub(in crate::digest) fn is_alike(one: &str, other: &str) -> bool {
+    without_numbers(one) == without_numbers(other) || finding(one).is_some_and(|found| finding(other) == Some(found))
+}
+
+/// Returns the file and the rule with which a complaint begins.
+fn finding(complaint: &str) -> Option<(&str, &str)> {
+    let mut words = complaint.split(' ').filter(|word| !matches!(*word, "at" | "error" | "warning"));
+    let file = words.next()?.split([':', '(']).next().filter(|file| file.contains('.'))?;
+    let is_rule =
+        |word: &str| word.starts_with(char::is_alphabetic) && word.contains(|c: char| c == '/' || c.is_ascii_digit());
+    let rule = words.next().map(|word| word.trim_end_matches(':')).filter(|word| is_rule(word))?;
+    Some((file, rule))
 }
 
 /// Returns the file or module of the test that a complaint names.
@@ -65,6 +83,25 @@ mod tests {
             assert_eq!(gives_way(before, now), is_gone, "{before} -> {now}");
         }
         assert!(hides("error: no drum", "Winch > winds test: no rope"), "what does not compile runs no test");
+    }
+
+    #[test]
+    fn the_same_rule_in_the_same_file_is_the_same_failure() {
+        for (one, other, same) in [
+            (
+                "at a.tsx:60:2 lint/x/useDeps ! More than necessary: logs.",
+                "at a.tsx:61:2 lint/x/useDeps ! logCount.",
+                true,
+            ),
+            ("a.ts(1,4): error TS2739: no rope", "a.ts(9,1): error TS2739: no drum", true),
+            ("a.ts(1,4): error TS2739: no rope", "a.ts(1,4): error TS2740: no drum", false),
+            ("a.ts(1,4): error TS2739: no rope", "b.ts(1,4): error TS2739: no rope", false),
+            ("a.py:3:1: F401 `os` unused", "a.py:7:1: F401 `re` unused", true),
+            ("winch turned 3 times", "winch turned 4 times", true),
+            ("winch.rs: no rope", "winch.rs: no drum", false),
+        ] {
+            assert_eq!(is_alike(one, other), same, "{one} / {other}");
+        }
     }
 
     #[test]

@@ -34,6 +34,8 @@ const MIN_REPLIES: usize = 12;
 const FREQUENT: usize = 5;
 /// Weight of a name such as `max_age` or `maxAge`, and of two other words.
 const STRONG: usize = 2;
+/// Code of so many bytes that is in the failing line is that line.
+const REPEATED_BYTES: usize = 24;
 /// Beginnings of sentences about the speaker.
 const FIRST_PERSON: [&str; 8] = ["I ", "I'", "Ich ", "Je ", "J'", "Я ", "我", "私"];
 /// Words between the speaker and the verb of what they are about to do.
@@ -110,6 +112,9 @@ impl<'t, 'a> Speech<'t, 'a> {
         edits: &[Edited<'_>],
         conclusion: Option<&Message<'_>>,
     ) -> Explanation {
+        let repeats = |text: &str| {
+            text.split('`').skip(1).step_by(2).any(|code| code.len() >= REPEATED_BYTES && complaint.contains(code))
+        };
         let complaint = self.rare(complaint);
         let written = self.written(edits);
         let rivals: Vec<(usize, Words)> =
@@ -137,7 +142,7 @@ impl<'t, 'a> Speech<'t, 'a> {
                 // One that only repeats the failing line explains nothing.
                 let is_more = said.is_long && 3 * about <= 2 * said.words.weight() || is_direct && said.lacks;
                 let is_own_act = said.announces || said.is_of_the_agent();
-                if is_telling && is_more && (!is_own_act || said.names_cause) {
+                if is_telling && is_more && (!is_own_act || said.names_cause) && !repeats(said.sentence.text) {
                     causes.push((2 * about + usize::from(leads) + usize::from(follows), said.clone()));
                 }
                 if speaks && said.acts {

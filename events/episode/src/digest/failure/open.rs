@@ -2,6 +2,7 @@
 
 use super::super::command::{Command, Family, Step};
 use super::super::timeline::Deed;
+use super::super::{Mending, Pointed};
 
 /// A failure without a success so far.
 pub(super) struct Open<'a> {
@@ -24,6 +25,8 @@ pub(super) struct Open<'a> {
     pub(super) gone: Option<usize>,
     /// True if the last run of its family passed.
     pub(super) passed: bool,
+    /// What mended it, if a command that mends such findings ran through and the check did not fail alike since.
+    pub(super) mended: Option<(Pointed, Mending)>,
 }
 
 /// What showed a failure, which decides what shows that it is over.

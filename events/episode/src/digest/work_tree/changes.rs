@@ -75,10 +75,8 @@ impl Changes {
         self.staged.iter().filter(|(_, staged)| staged.is_sure).map(|(path, _)| path.clone()).collect()
     }
 
-    /// Returns the files of a tree that were certainly staged and that the session did not edit. What has no ending may be a
-    /// directory.
+    /// Returns the files of a tree that were certainly staged and that the session did not edit.
     pub(super) fn staged_alone(&self, root: &str) -> impl Iterator<Item = &str> {
-        let is_file = |path: &str| path.rsplit('/').next().is_some_and(|name| name.contains('.'));
         let is_edited = |path: &str| self.files.get(path).is_some_and(|changed| changed.edited.is_some());
         let own = self.staged.iter().filter(move |(_, staged)| staged.root == root && staged.is_sure);
         own.map(|(path, _)| path.as_str()).filter(move |path| is_file(path) && !is_edited(path))
@@ -173,8 +171,9 @@ impl Changes {
         }
     }
 
-    /// Removes what a commit takes: what is staged, and these files. Without a trace of either it may be anything.
-    pub(super) fn take(&mut self, root: &str, directory: &str, also: Option<&Paths>) {
+    /// Removes what a commit takes: what is staged, and these files. Without a trace of either it may be anything. Returns
+    /// the number of files if it is known.
+    pub(super) fn take(&mut self, root: &str, directory: &str, also: Option<&Paths>) -> Option<usize> {
         let is_traced = self.staged.values().any(|staged| staged.root == root && staged.is_sure);
         let also = also.or_else(|| (!is_traced).then_some(&Paths::All));
         let mut unsure = BTreeSet::new();
@@ -192,6 +191,14 @@ impl Changes {
         let count = (!matches!(also, Some(Paths::All))).then_some(revealed);
         self.reveal(root, count);
         self.files.retain(|path, _| !taken.contains(path));
+        let are_files = count.is_some() && unsure.is_empty() && taken.iter().all(|path| is_file(path));
+        are_files.then_some(taken.len())
+    }
+
+    /// Forgets the files of a tree that the session did not edit: a commit took more than was staged, perhaps these.
+    pub(super) fn forget_others(&mut self, root: &str) {
+        self.reveal(root, None);
+        self.files.retain(|_, changed| changed.root != root || changed.edited.is_some());
     }
 
     /// Notes the files that a status lists. Others are as committed, if it lists all.
@@ -266,4 +273,9 @@ impl Changes {
         let meant = self.files.iter().filter(|(path, changed)| changed.root == root && is_meant(path));
         meant.map(|(path, _)| path.clone()).collect()
     }
+}
+
+/// What has no ending may be a directory.
+fn is_file(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.contains('.'))
 }
