@@ -206,7 +206,7 @@ fn questions(timeline: &Timeline<'_>) -> Vec<Pointed> {
         }
         let asked = question::asked(deed).into_iter();
         found.extend(asked.map(|text| Pointed {
-            text: one_line(&format!("Not answered: {text}"), LINE_CHARS),
+            text: one_line(&without_filter_mark(&format!("Not answered: {text}")), LINE_CHARS),
             line: deed.line,
             at: deed.at,
         }));

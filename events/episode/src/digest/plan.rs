@@ -31,6 +31,11 @@ const MAX_OF_LIST: usize = 6;
 const MIN_CHOICES: usize = 2;
 /// Words before the file that an item is about: `New file: src/a.rs`.
 const WORDS_BEFORE: usize = 2;
+/// A plan tells new parts up to so many choices in all.
+const MAX_PARTS: usize = 3;
+/// Fewest words of prose that say what a part does, and bytes of its name.
+const MIN_PROSE: usize = 7;
+const MIN_NAME_BYTES: usize = 6;
 /// Fewest words by which a heading is named.
 const MIN_NAMING: usize = 2;
 
@@ -149,6 +154,7 @@ impl Plan<'_> {
     /// or limit.
     pub(super) fn choices(&self, done: &Done<'_>) -> Vec<String> {
         let (mut listed, mut told, mut chosen, mut properties) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut parts: Vec<String> = Vec::new();
         for section in sections(&self.text) {
             let sentences = || sentences(section.text).into_iter().filter(|sentence| !sentence.quoted);
             let items = section.items();
@@ -200,6 +206,11 @@ impl Plan<'_> {
                     };
                     let labelled = items.iter().filter(|item| labelled(item) && !limits_step(item));
                     properties.extend(labelled.filter(|item| done.concludes(item)).copied().map(plain));
+                    if !names_test(section.heading) {
+                        let new =
+                            sentences().filter(|found| (is_own(found) || !found.point) && done.introduces(found.text));
+                        parts.extend(new.map(|found| plain(found.text).trim_end_matches([':', '：']).to_owned()));
+                    }
                     chosen.extend(sentences().filter(chooses).map(|found| plain(found.text)));
                 }
             }
@@ -208,6 +219,9 @@ impl Plan<'_> {
         chosen.sort_by_key(|text| !done.concludes(text));
         told.extend(chosen);
         told.truncate(MAX_OF_SENTENCES);
+        parts.retain(|part| !told.contains(part));
+        parts.truncate(MAX_PARTS.saturating_sub(told.len() + listed.len()));
+        told.extend(parts);
         // Who shows only the last shows what is listed.
         told.extend(listed);
         told
@@ -254,6 +268,27 @@ impl<'a> Done<'a> {
     /// Returns true if a sentence has the reason for what it says in brackets or after a dash, and the work shows it.
     fn explains(&self, text: &str) -> bool {
         self.shows(text) && gives_reason(text)
+    }
+
+    /// Returns true if a sentence asks for a new part by its name in code and says what it does, the work has it, and the
+    /// agent concluded so.
+    fn introduces(&self, text: &str) -> bool {
+        let signs = Signs::read(text);
+        let prose = text
+            .split('`')
+            .step_by(2)
+            .flat_map(str::split_whitespace)
+            .filter(|word| word.contains(char::is_alphabetic));
+        let name = text.split('`').nth(1).unwrap_or_default();
+        let is_new = text.split('`').next().is_some_and(|before| before.split_whitespace().count() <= WORDS_BEFORE + 1);
+        let is_named = name.len() >= MIN_NAME_BYTES && !name.contains([' ', '/', '.']) && self.names(name);
+        signs.begins(Sign::Request) && is_new && is_named && prose.count() >= MIN_PROSE && self.shows(text)
+    }
+
+    /// Returns true if the agent named something in what it concluded.
+    fn names(&self, name: &str) -> bool {
+        let words = significant_words(name);
+        !words.is_empty() && words.is_subset(&self.concluded) && words.is_subset(&self.written)
     }
 
     /// Returns true if all code that a sentence names was written, or some of it, or it names none, and the agent concluded

@@ -11,6 +11,7 @@ mod beside;
 mod decisions;
 mod errors;
 mod evidence;
+mod follow_ups;
 mod open_ends;
 mod reports;
 mod sources;

@@ -155,8 +155,9 @@ fn what_is_done_for_a_reason_is_a_choice_where_the_change_follows() {
     let chosen = [(2, said)];
     check(Session::default().prompt("Make it safe").reply(said).edit("a.rs", 1, 1), &chosen);
     check(Session::default().prompt("Make it safe").reply(said).read("a.rs"), &[]);
-    let said = "Let me take the lock out, since nobody else writes";
-    check(Session::default().prompt("Make it safe").reply(&format!("{said}:")).edit("a.rs", 1, 1), &[(2, said)]);
+    let said = "take the lock out, since nobody else writes";
+    let chosen = [(2, "Take the lock out, since nobody else writes")];
+    check(Session::default().prompt("Make it safe").reply(&format!("Let me {said}:")).edit("a.rs", 1, 1), &chosen);
     for narrated in
         ["I need to lock it first, since two processes write it.", "I'm checking who writes it, since only one may."]
     {

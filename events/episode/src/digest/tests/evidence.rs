@@ -261,3 +261,12 @@ fn what_was_left_out_and_done_in_another_form_is_told_with_both() {
         assert_eq!(mended(rest().ok(other)), mended(rest()), "{other}");
     }
 }
+
+#[test]
+fn a_check_that_passed_before_another_failed_counts() {
+    let checked = |last: Session| (last.digest().state.check, last.digest().state.is_check_old);
+    let work = || Session::default().prompt("go").ok("bun run test").edit("a.ts", 1, 1);
+    let chained = work().ran("bun run test && bun run lint", None, Outcome::Failed, Some("a: unused"), passed());
+    assert_eq!(checked(chained), (Some("bun run test".to_owned()), false));
+    assert_eq!(checked(work()), (Some("bun run test".to_owned()), true));
+}

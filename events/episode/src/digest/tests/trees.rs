@@ -53,6 +53,17 @@ fn what_no_commit_took_is_not_committed() {
     let one = || commit(status(), "git add jib.rs && git commit -m Grease", "1a2b3c4", "Grease");
     let left = ["Edited and not committed: hook.rs", "Also modified and not committed: mast.rs"];
     check(one(), &left);
+    let counted = |count| {
+        let mut session = one();
+        if let Some(Item { body: Body::Result(result), .. }) = session.items.last_mut()
+            && let Some(tree) = result.report.as_mut().and_then(|report| report.work_tree.as_mut())
+        {
+            tree.committed = count;
+        }
+        session
+    };
+    check(counted(1), &left);
+    check(counted(2), &left[..1]);
     check(git(one(), "git status jib.rs", lists(&[], &[])), &left);
     check(git(one(), "git status", lists(&["mast.rs"], &[])), &left[1..]);
     check(one().ok("git checkout -- hook.rs && git stash"), &[]);

@@ -6,7 +6,7 @@ const BEFORE: &str = "let drum = Drum::new();";
 const AFTER: &str = "let drum = Drum::with(side_latch);";
 
 /// Adds an edit that replaces these lines.
-fn edit(session: Session, path: &str, old: &str, new: &str) -> Session {
+pub(super) fn edit(session: Session, path: &str, old: &str, new: &str) -> Session {
     let mut session = session.wrote(path, new);
     let call = session.items.iter_mut().rev().nth(1);
     if let Some(Item { body: Body::Call(Call { edit: Some(edit), .. }), .. }) = call {

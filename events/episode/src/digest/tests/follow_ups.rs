@@ -1,0 +1,112 @@
+//! What a person says about work that was done, and what became of what the agent had decided.
+
+use super::Session;
+use super::undone::edit;
+
+fn built() -> Session {
+    let built = edit(Session::default().prompt("Build the winch"), "src/winch.rs", "", "struct Winch { drum: Drum }");
+    built.reply("The winch is built.")
+}
+
+#[track_caller]
+fn check(session: Session, expected: &[&str]) {
+    let found: Vec<String> = session.digest().decisions.into_iter().map(|said| said.text).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_short_request_about_earlier_work_decides_if_the_work_shows_it() {
+    let asked =
+        |said: &str| edit(built().prompt(said), "src/winch.rs", "drum: Drum", "drum: Drum, brake: Grease<Brake>");
+    check(asked("The brake should be on the drum"), &["User: The brake should be on the drum"]);
+    check(
+        asked("grease it well and remove the brake from the drum"),
+        &["User: grease it well and remove the brake from the drum"],
+    );
+    check(asked("The sails should be painted"), &[]);
+    check(asked("Should the brake be on the drum?"), &[]);
+    check(asked("The brake should be on the drum, but it fails"), &[]);
+    check(built().prompt("The brake should be on the drum").reply("It will be."), &[]);
+    let noted = built().prompt("Mention the brake in the changelog").edit("CHANGELOG.md", 1, 0);
+    check(noted.reply("The changelog mentions the brake."), &[]);
+    let first =
+        edit(Session::default().prompt("The brake should be on the drum"), "src/winch.rs", "", "brake on a drum");
+    check(first, &[]);
+}
+
+#[test]
+fn what_a_person_forbids_decides() {
+    let said = "Write the message but don't commit it";
+    check(built().prompt(said).reply("Winch: a drum"), &[&format!("User: {said}")]);
+    check(built().prompt("Go on and don't worry").reply("I will."), &[]);
+}
+
+#[test]
+fn a_fix_that_left_its_check_failing_is_no_decision() {
+    let complaint = "src/winch.rs:7:2 lint/style/useDrum The drum is unused.";
+    let fails = |session: Session| session.failed("bun run lint", 1, complaint);
+    let said = "I use the drum instead of the rope, because the rope is unused.";
+    let tried = || edit(fails(built()).reply(said), "src/winch.rs", "rope", "drum");
+    check(tried().ok("bun run lint"), &[said]);
+    check(fails(tried()), &[said]);
+    let again = edit(fails(tried()).reply("Another way."), "src/winch.rs", "drum", "brake");
+    check(again.ok("bun run lint"), &[]);
+}
+
+#[test]
+fn who_reverts_all_keeps_the_part_of_the_plan_that_they_name() {
+    let plan = "Implement the following plan:\n\n# Winch\n\n## Context\n\nIt slips.\n\n## Step 1: Brake of the drum\n\n\
+                ### Details\n\n- Keep the pawl (it is quiet)\n\n\
+                ## Step 2: Grease for the mast\n\n- Only grease from tins (tubes leak)\n";
+    let begun = edit(Session::default().prompt(plan), "src/mast.rs", "a", "grease").reply("The mast is greased.");
+    let asked = begun.prompt("I've reverted your changes - focus only on the brake of the drum");
+    let session = edit(asked, "src/winch.rs", "b", "brake").reply("The brake is there.");
+    let episode = session.digest();
+    let texts = |list: &[super::Pointed]| list.iter().map(|said| said.text.clone()).collect::<Vec<_>>();
+    assert!(texts(&episode.superseded).iter().all(|text| text.contains("tins")), "{:?}", episode.superseded);
+    assert!(texts(&episode.decisions).iter().any(|text| text.contains("pawl")), "{:?}", episode.decisions);
+    let paths: Vec<&str> = episode.files_modified.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["src/winch.rs"], "what was reverted is not changed");
+}
+
+#[test]
+fn edits_that_were_put_back_do_not_count() {
+    let counts = |session: Session| {
+        let files = session.digest().files_modified;
+        files.iter().map(|file| (file.path.clone(), file.added, file.removed)).collect::<Vec<_>>()
+    };
+    let first = || Session::default().cwd("/p").prompt("go").edit("/p/a.rs", 20, 3);
+    let a = |added, removed| vec![("/p/a.rs".to_owned(), added, removed)];
+    assert_eq!(counts(first().ok("git checkout a.rs").edit("/p/a.rs", 2, 1)), a(2, 1));
+    assert_eq!(counts(first().failed("git checkout a.rs", 1, "no").edit("/p/a.rs", 2, 1)), a(22, 4));
+    assert_eq!(counts(first().ok("git commit -am x").ok("git checkout a.rs").edit("/p/a.rs", 2, 1)), a(22, 4));
+    // The same text is replaced twice: somebody put it back in between.
+    let twice = edit(edit(Session::default().prompt("go"), "a.rs", "drum", "rope"), "a.rs", "drum", "brake");
+    assert_eq!(counts(twice), [("a.rs".to_owned(), 1, 1)]);
+    let other = edit(edit(Session::default().prompt("go"), "a.rs", "drum", "a drum"), "a.rs", "drum", "brake");
+    assert_eq!(counts(other), [("a.rs".to_owned(), 2, 2)]);
+}
+
+#[test]
+fn what_a_fixer_mended_is_known_once_the_check_runs_again() {
+    let complaint = "a.ts:7:2 lint/style/useConst The drum never changes.";
+    let fixed = || Session::default().prompt("go").failed("bun run lint", 1, complaint).ok("bun run lint:fix");
+    let resolution = |session: Session| session.digest().errors[0].resolution.clone().map(|it| it.text);
+    let by_fixer = Some("by `bun run lint:fix`".to_owned());
+    assert_eq!(resolution(fixed()), by_fixer);
+    assert_eq!(resolution(fixed().edit("b.ts", 1, 1).ok("bun run lint")), by_fixer);
+    let again = || fixed().failed("bun run lint", 1, "a.ts:9:2 lint/style/useConst The rope never changes.");
+    assert_eq!(resolution(again()), None);
+    let by_edit = Some("by edits to a.ts; `bun run lint` passed".to_owned());
+    assert_eq!(resolution(again().edit("a.ts", 1, 1).ok("bun run lint")), by_edit);
+    assert_eq!(again().digest().errors.len(), 1);
+    let other = fixed().failed("bun run lint", 1, "b.ts:1:2 lint/style/noVar The mast is a var.");
+    assert_eq!(resolution(other), by_fixer);
+}
+
+#[test]
+fn who_wants_nothing_yet_is_asked_nothing() {
+    let asked = |prompt: &str| Session::default().prompt(prompt).reply("I'm ready. What are you looking for?").digest();
+    assert!(asked("Warmup").unresolved.is_empty());
+    assert!(!asked("Find where the winch is built").unresolved.is_empty());
+}
