@@ -44,6 +44,7 @@ mod setback;
 mod settled;
 mod show;
 mod stated;
+mod steering;
 mod substitution;
 mod task;
 mod timeline;

@@ -41,11 +41,14 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
         match deed.outcome() {
             // What was not understood has checked nothing.
             Some(Outcome::Failed) if !is_misuse(&complaint(deed)) => {
-                for step in line.passed_before_failing(&complaint(deed)) {
+                let (blamed, passed) = (line.blamed(&complaint(deed)), line.passed_before_failing(&complaint(deed)));
+                for step in &passed {
                     let Some(rank) = rank(step) else { continue };
                     note_passed(&mut checks, timeline, deed, (step, rank), changed);
                 }
-                for step in &line.blamed(&complaint(deed)) {
+                let is_known = |step: &&Step<'_>| blamed.contains(*step) || passed.contains(step);
+                note_unclear(&mut checks, deed, line.steps().iter().filter(|step| !is_known(step)));
+                for step in &blamed {
                     let Some(rank) = rank(step) else { continue };
                     checks.entry(rank).or_insert_with(|| typed(timeline, deed, step, None)).passed = None;
                 }

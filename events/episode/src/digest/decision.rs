@@ -8,22 +8,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::agent_choice::{self, Found, MAX_REPLY_BYTES, is_change, pointed};
+use super::agent_choice::{self, Found, is_change, pointed};
 use super::commit_choice;
-use super::excerpt::{head, one_line, without_filter_mark};
+use super::excerpt::{one_line, without_filter_mark};
 use super::plan::{self, Done, Plan};
 use super::question;
 use super::repetition::{significant_words, without_repetitions};
-use super::request::{NEGATIONS, before_log};
+use super::request::before_log;
 use super::sentence::{asks, clauses, plain, sentences};
 use super::settled::{Settled, settled};
-use super::stated::{MIN_WORDS, is_left_to_the_reader, proposes};
+use super::stated::{is_left_to_the_reader, proposes};
+use super::steering::{Reception, Refined, Steering, steering, without_assent, without_place};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
-use super::undone::{self, parts};
-use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, fallen, file};
+use super::undone::parts;
+use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, fallen};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, Outcome};
-use baton_conversation::quoted_text::own_words;
 
 /// Maximum length of a question before an answer, in characters.
 const QUESTION_CHARS: usize = 120;
@@ -37,9 +37,6 @@ const NAMING_BYTES: usize = 6;
 const TELLING_BYTES: usize = 5;
 /// Two texts of fewer words are not compared.
 const TELLING_WORDS: usize = 4;
-
-/// Words before the verb of what a person tells.
-const GOVERNING: [&str; 5] = ["don't ", "do not ", "never ", "always ", "use "];
 
 /// What was decided.
 #[derive(Default)]
@@ -131,7 +128,8 @@ fn is_about_the_same(one: &str, other: &str) -> bool {
 
 /// Drops what is told again at a later line: half of its words, or of those of the later one, and about the same code.
 fn told_last(found: Vec<(usize, Pointed)>) -> Vec<(usize, Pointed)> {
-    let matter: Vec<BTreeSet<String>> = found.iter().map(|(_, said)| significant_words(&said.text)).collect();
+    let matter: Vec<BTreeSet<String>> =
+        found.iter().map(|(_, said)| significant_words(without_place(&said.text))).collect();
     let is_told_again = |at: usize| {
         let until = found.len().min(at + MAX_ENTRIES);
         (at + 1..until).filter(|later| found[*later].1.line != found[at].1.line).any(|later| {
@@ -188,9 +186,10 @@ fn of_prompt(
     let received = Reception {
         in_work,
         agreed: agreed && agent_choice::has_worked(timeline, round),
-        refined: refined(timeline, round),
+        refined: Refined::read(timeline, round),
     };
-    let steering: Vec<&str> = clauses.iter().copied().filter(|clause| steers(clause, &received)).collect();
+    let steering: Vec<(&str, Steering)> =
+        clauses.iter().filter_map(|clause| Some((*clause, steering(clause, &received)?))).collect();
     let objects = |clause: &&str| Signs::read(clause).begins(Sign::Object);
     if steering.is_empty() && round.after_interruption && clauses.first().is_some_and(objects) {
         let short = prompt.text.len() <= DECISION_CHARS
@@ -198,7 +197,11 @@ fn of_prompt(
             && clauses.iter().any(|clause| significant_words(clause).len() >= 2);
         return if short { vec![found(format!("User: {}", prompt.text))] } else { Vec::new() };
     }
-    let told = |clause: &str| {
+    let told = |(clause, how): (&str, Steering)| {
+        if how == Steering::Refining {
+            let said = plain(clause).trim_end_matches([' ', '.', ':']).to_owned();
+            return format!("User: {said}{}", received.refined.place(clause));
+        }
         let signs = Signs::read(clause);
         let orders = signs.has(Sign::Contrast) || signs.has(Sign::Direct) && !signs.has(Sign::Suggest);
         let answer = reply.filter(|_| signs.asks() && !orders).map(|reply| answer(clause, reply)).unwrap_or_default();
@@ -218,119 +221,6 @@ fn answer(question: &str, reply: &Message<'_>) -> String {
         || " (agreed)".to_owned(),
         |said| format!(" Agent: {}", plain(said.text).trim_end_matches([':', '：'])),
     )
-}
-
-/// Returns true if a clause is about how the work goes on: `don't worry`, or which tool to look with.
-fn is_idle(clause: &str) -> bool {
-    let lower = clause.to_lowercase();
-    let verb = GOVERNING.iter().find_map(|word| lower.strip_prefix(word)).unwrap_or(&lower);
-    let looks = |(_, purpose): (&str, &str)| Signs::read(purpose).begins(Sign::Look);
-    Signs::read(verb).has(Sign::Idle) || lower.starts_with("use ") && lower.split_once(" to ").is_some_and(looks)
-}
-
-/// How a person's words were received.
-struct Reception {
-    /// The session changes something, sooner or later.
-    in_work: bool,
-    /// The agent agreed at once and changed something.
-    agreed: bool,
-    /// What it changed of its earlier work, in lower case.
-    refined: String,
-}
-
-impl Reception {
-    /// Returns true if what a clause names was changed.
-    fn shows(&self, clause: &str) -> bool {
-        let mut words = significant_words(clause);
-        words.retain(|word| word.len() >= TELLING_BYTES);
-        let shown = words.iter().filter(|word| self.refined.contains(word.as_str())).count();
-        shown > 1 || shown * 2 >= words.len().max(1)
-    }
-}
-
-/// Returns what a round changes after earlier work, in lower case: the files' names, what was replaced by what, and what the
-/// agent says of it.
-fn refined(timeline: &Timeline<'_>, round: &Round<'_>) -> String {
-    let (before, own) = timeline.deeds[..round.deeds.end].split_at(round.deeds.start);
-    let changes = |deed: &&Deed<'_>| {
-        deed.succeeded() && deed.edit().is_some_and(|(path, ..)| !file::is_document(timeline.relative_path(path)))
-    };
-    if !before.iter().any(|deed| changes(&deed)) {
-        return String::new();
-    }
-    let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
-    let edits = own.iter().filter(changes).filter_map(undone::edit);
-    let mut told: Vec<String> =
-        edits.flat_map(|edit| [name(&edit.path), edit.old_text.clone(), edit.new_text.clone()]).collect();
-    if !told.is_empty() {
-        told.extend(round.replies.iter().map(|reply| head(reply.text, MAX_REPLY_BYTES).to_owned()));
-    }
-    told.join(" ").to_lowercase()
-}
-
-/// Returns true if a clause of a person tells which way something shall be done. A question does if it proposes something
-/// that the agent then did.
-fn steers(clause: &str, received: &Reception) -> bool {
-    let own = own_words(clause);
-    let signs = Signs::read(&own);
-    let rest = without_assent(&own);
-    let rest_signs = Signs::read(rest);
-    if is_idle(rest) {
-        return false;
-    }
-    let says_little = rest.split_whitespace().count() < MIN_WORDS && rest.is_ascii();
-    let begins = rest_signs.begins(Sign::Steer) || signs.begins(Sign::Steer);
-    if says_little || signs.has(Sign::Later) || rest_signs.begins(Sign::Order) && !signs.has(Sign::Contrast) {
-        return false;
-    }
-    // `instead` alone may tell of the trouble.
-    let without = Signs::read(&own.replace("instead", ""));
-    let tells = without.has_any(&[Sign::Direct, Sign::Steer]) || signs.asks() && without.has(Sign::Suggest);
-    if signs.asks() {
-        let proposes = signs.has(Sign::Suggest) && !signs.has(Sign::Request);
-        return !signs.has(Sign::Trouble)
-            && (received.agreed && (proposes || signs.has(Sign::Steer))
-                || received.in_work && signs.has(Sign::Contrast) && tells && !signs.begins(Sign::Question));
-    }
-    if !received.in_work || signs.has(Sign::Trouble) && !begins {
-        return false;
-    }
-    let contrasts = signs.has(Sign::Contrast) && (tells || signs.has(Sign::Reason) || signs.begins(Sign::Object));
-    begins
-        || signs.has(Sign::Steer)
-        || contrasts
-        || forbids(rest)
-        || (signs.has(Sign::Direct) || orders(rest).any(|part| Signs::read(&part).begins(Sign::Direct)))
-            && (received.agreed || received.shows(rest))
-}
-
-/// Returns true if a clause goes on with what is not to be done: `write the message but don't commit it`.
-fn forbids(clause: &str) -> bool {
-    orders(clause).any(|part| NEGATIONS.iter().any(|word| part.starts_with(word)) && !is_idle(&part))
-}
-
-/// Returns the parts of a clause of which each may be an order, in lower case.
-fn orders(clause: &str) -> impl Iterator<Item = String> {
-    let parts = clause.split([',', ';']).flat_map(|part| part.split(" but ")).flat_map(|part| part.split(" and "));
-    parts.map(|part| part.trim().to_lowercase())
-}
-
-/// Strips agreement and objection before the clause: `yes please, and let's make it simple`, `no, use a cookie`.
-pub(super) fn without_assent(text: &str) -> &str {
-    let mut rest = text.trim_start();
-    for _ in 0..4 {
-        let word = rest.split([' ', ',']).next().unwrap_or_default();
-        let lower = word.to_lowercase();
-        if word.is_empty()
-            || !(matches!(lower.as_str(), "please" | "and" | "but" | "so" | "then" | "fine" | "also")
-                || Signs::read(&lower).begins(Sign::Assent)
-                || rest[word.len()..].starts_with(',') && Signs::read(&lower).begins(Sign::Object))
-        {
-            break;
-        }
-        rest = rest[word.len()..].trim_start_matches([' ', ',', '.', '!']);
-    }
-    rest
 }
 
 /// Returns the choice that a short prompt makes between the options of the agent's last question, or by naming again what

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{Touch, touched};
 use super::timeline::{Deed, Timeline};
+use super::undone;
 use super::{FileModified, FileRead, MAX_ENTRIES};
-use baton_conversation::item::Outcome;
+use baton_conversation::item::{Edit, Outcome};
 
 /// Beginnings of names of files that tell about the work, in lower case.
 const DOCUMENTS: [&str; 10] =
@@ -46,17 +47,26 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut uncounted: BTreeSet<usize> = BTreeSet::new();
+    let mut own: BTreeMap<usize, OwnLines<'_>> = BTreeMap::new();
+    let mut read: BTreeSet<&str> = BTreeSet::new();
     for (at, deed) in timeline.deeds.iter().enumerate() {
         let stands = !timeline.undone.edits.contains(&at);
+        read.extend(deed.reading().map(|path| timeline.relative_path(path)));
         for (path, added, removed) in written(deed) {
             let (added, removed) = if stands { (added, removed) } else { (0, 0) };
+            let is_new =
+                !known.contains_key(timeline.relative_path(path)) && !read.contains(timeline.relative_path(path));
             let index = *known.entry(timeline.relative_path(path).to_owned()).or_insert(files.len());
             if index == files.len() {
                 files.push(FileModified { path: path.to_owned(), line: deed.line, ..FileModified::default() });
             }
             let file = &mut files[index];
-            file.added = file.added.saturating_add(added);
-            file.removed = file.removed.saturating_add(removed);
+            // What is removed of what the session added is neither.
+            let is_created = is_new && stands && removed == 0;
+            let own = own.entry(index).or_insert_with(|| OwnLines { is_created, ..OwnLines::default() });
+            let again = undone::edit(deed).filter(|_| stands).map_or(0, |edit| own.replaced_by(edit, removed));
+            file.added = file.added.saturating_add(added).saturating_sub(again);
+            file.removed = file.removed.saturating_add(removed.saturating_sub(again));
             file.deleted = deed.input("change") == Some("delete");
             uncounted.extend((deed.edit().map(|edit| edit.0) != Some(path)).then_some(index));
         }
@@ -77,6 +87,36 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     files.retain(|file| !timeline.undone.files.contains(timeline.relative_path(&file.path)));
     super::keep(&mut files, MAX_ENTRIES, |_| true);
     files
+}
+
+/// Lines that the session added to a file.
+#[derive(Default)]
+struct OwnLines<'t> {
+    /// The session created the file: all lines are its own.
+    is_created: bool,
+    /// Number of times that each stands, as far as they are kept.
+    lines: BTreeMap<&'t str, u32>,
+}
+
+impl<'t> OwnLines<'t> {
+    /// Notes the lines that an edit adds, and returns how many of the lines that it removes are own ones.
+    fn replaced_by(&mut self, edit: &'t Edit, removed: u32) -> u32 {
+        let tells = |line: &&str| line.contains(char::is_alphanumeric);
+        let is_whole = !edit.old_text.ends_with('…');
+        let (old, new): (Vec<&str>, Vec<&str>) = (edit.old_text.lines().collect(), edit.new_text.lines().collect());
+        let (mut own, mut others) = (0, 0);
+        for line in old.iter().copied().filter(|line| tells(line) && !new.contains(line)) {
+            match self.lines.get_mut(line).filter(|count| **count > 0) {
+                Some(count) => (*count, own) = (*count - 1, own + 1),
+                None => others += 1,
+            }
+        }
+        for line in new.into_iter().filter(|line| tells(line) && !old.contains(line)) {
+            *self.lines.entry(line).or_default() += 1;
+        }
+        // Brackets go with the lines around them.
+        if self.is_created || is_whole && own > 0 && others == 0 { removed } else { own.min(removed) }
+    }
 }
 
 /// Returns a command line with a program in it, which may write to any file that it names.

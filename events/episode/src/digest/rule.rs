@@ -1,8 +1,8 @@
 //! Standing rules of a person: what they want always, never, or from now on.
 
-use super::decision::without_assent;
 use super::plan;
 use super::sentence::clauses;
+use super::steering::without_assent;
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::quoted_text::own_words;
 

@@ -18,10 +18,10 @@ fn check(session: Session, expected: &[&str]) {
 fn a_short_request_about_earlier_work_decides_if_the_work_shows_it() {
     let asked =
         |said: &str| edit(built().prompt(said), "src/winch.rs", "drum: Drum", "drum: Drum, brake: Grease<Brake>");
-    check(asked("The brake should be on the drum"), &["User: The brake should be on the drum"]);
+    check(asked("The brake should be on the drum"), &["User: The brake should be on the drum (`winch.rs`)"]);
     check(
         asked("grease it well and remove the brake from the drum"),
-        &["User: grease it well and remove the brake from the drum"],
+        &["User: grease it well and remove the brake from the drum (`winch.rs`)"],
     );
     check(asked("The sails should be painted"), &[]);
     check(asked("Should the brake be on the drum?"), &[]);

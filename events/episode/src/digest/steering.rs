@@ -1,0 +1,164 @@
+//! What a person tells about the how in a prompt: by words of it, or by asking for a change of work that was done, if the
+//! work that follows shows it.
+
+use std::collections::BTreeSet;
+
+use super::agent_choice::MAX_REPLY_BYTES;
+use super::excerpt::head;
+use super::file;
+use super::repetition::significant_words;
+use super::request::NEGATIONS;
+use super::stated::MIN_WORDS;
+use super::timeline::{Deed, Round, Timeline};
+use super::undone;
+use crate::lexicon::{Sign, Signs};
+use baton_conversation::item::Edit;
+use baton_conversation::quoted_text::own_words;
+
+/// A word of fewer bytes says nothing of what is asked.
+const TELLING_BYTES: usize = 5;
+/// Words before the verb of what a person tells.
+const GOVERNING: [&str; 5] = ["don't ", "do not ", "never ", "always ", "use "];
+
+/// Returns true if a clause is about how the work goes on: `don't worry`, or which tool to look with.
+fn is_idle(clause: &str) -> bool {
+    let lower = clause.to_lowercase();
+    let verb = GOVERNING.iter().find_map(|word| lower.strip_prefix(word)).unwrap_or(&lower);
+    let looks = |(_, purpose): (&str, &str)| Signs::read(purpose).begins(Sign::Look);
+    Signs::read(verb).has(Sign::Idle) || lower.starts_with("use ") && lower.split_once(" to ").is_some_and(looks)
+}
+
+/// How a person's words were received.
+pub(super) struct Reception {
+    /// The session changes something, sooner or later.
+    pub(super) in_work: bool,
+    /// The agent agreed at once and changed something.
+    pub(super) agreed: bool,
+    /// What it changed after earlier work.
+    pub(super) refined: Refined,
+}
+
+/// How a clause tells which way something shall be done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Steering {
+    /// In so many words.
+    Told,
+    /// By asking for a change of earlier work, which was made.
+    Refining,
+}
+
+/// What a round changes after earlier work.
+#[derive(Default)]
+pub(super) struct Refined {
+    /// The files' names, what was replaced by what, and what the agent says of it, in lower case.
+    text: String,
+    /// The files' names.
+    files: BTreeSet<String>,
+}
+
+impl Refined {
+    /// Reads a round.
+    pub(super) fn read(timeline: &Timeline<'_>, round: &Round<'_>) -> Self {
+        let (before, own) = timeline.deeds[..round.deeds.end].split_at(round.deeds.start);
+        let changes = |deed: &&Deed<'_>| {
+            deed.succeeded() && deed.edit().is_some_and(|(path, ..)| !file::is_document(timeline.relative_path(path)))
+        };
+        let edits: Vec<&Edit> = own.iter().filter(changes).filter_map(undone::edit).collect();
+        if edits.is_empty() || !before.iter().any(|deed| changes(&deed)) {
+            return Self::default();
+        }
+        let name = |edit: &&Edit| edit.path.rsplit('/').next().unwrap_or_default().to_owned();
+        let files: BTreeSet<String> = edits.iter().map(name).collect();
+        let texts =
+            edits.iter().flat_map(|edit| [&*edit.old_text, &*edit.new_text]).chain(files.iter().map(String::as_str));
+        let said = round.replies.iter().map(|reply| head(reply.text, MAX_REPLY_BYTES));
+        Self { text: texts.chain(said).collect::<Vec<_>>().join(" ").to_lowercase(), files }
+    }
+
+    /// Returns true if what a clause names was changed.
+    fn shows(&self, clause: &str) -> bool {
+        let mut words = significant_words(clause);
+        words.retain(|word| word.len() >= TELLING_BYTES);
+        let shown = words.iter().filter(|word| self.text.contains(word.as_str())).count();
+        shown > 1 || shown * 2 >= words.len().max(1)
+    }
+
+    /// Returns in which file the change was made, if it is one that the clause does not name.
+    pub(super) fn place(&self, clause: &str) -> String {
+        let mut files = self.files.iter().filter(|file| !clause.contains(file.as_str()));
+        match (files.next(), self.files.len()) {
+            (Some(file), 1) => format!(" (`{file}`)"),
+            _ => String::new(),
+        }
+    }
+}
+
+/// Strips what [`Refined::place`] adds to a person's words.
+pub(super) fn without_place(text: &str) -> &str {
+    let place = text.strip_suffix("`)").and_then(|text| text.rsplit_once(" (`")).filter(|_| text.starts_with("User: "));
+    place.map_or(text, |(said, _)| said)
+}
+
+/// Returns how a clause of a person tells which way something shall be done, if it does. A question does if it proposes
+/// something that the agent then did.
+pub(super) fn steering(clause: &str, received: &Reception) -> Option<Steering> {
+    let own = own_words(clause);
+    let signs = Signs::read(&own);
+    let rest = without_assent(&own);
+    let rest_signs = Signs::read(rest);
+    if is_idle(rest) {
+        return None;
+    }
+    let says_little = rest.split_whitespace().count() < MIN_WORDS && rest.is_ascii();
+    let begins = rest_signs.begins(Sign::Steer) || signs.begins(Sign::Steer);
+    if says_little || signs.has(Sign::Later) || rest_signs.begins(Sign::Order) && !signs.has(Sign::Contrast) {
+        return None;
+    }
+    // `instead` alone may tell of the trouble.
+    let without = Signs::read(&own.replace("instead", ""));
+    let tells = without.has_any(&[Sign::Direct, Sign::Steer]) || signs.asks() && without.has(Sign::Suggest);
+    if signs.asks() {
+        let proposes = signs.has(Sign::Suggest) && !signs.has(Sign::Request);
+        let is_taken = received.agreed && (proposes || signs.has(Sign::Steer))
+            || received.in_work && signs.has(Sign::Contrast) && tells && !signs.begins(Sign::Question);
+        return (is_taken && !signs.has(Sign::Trouble)).then_some(Steering::Told);
+    }
+    if !received.in_work || signs.has(Sign::Trouble) && !begins {
+        return None;
+    }
+    let contrasts = signs.has(Sign::Contrast) && (tells || signs.has(Sign::Reason) || signs.begins(Sign::Object));
+    let directs = signs.has(Sign::Direct) || orders(rest).any(|part| Signs::read(&part).begins(Sign::Direct));
+    if begins || signs.has(Sign::Steer) || contrasts || forbids(rest) || signs.has(Sign::Direct) && received.agreed {
+        return Some(Steering::Told);
+    }
+    (directs && received.refined.shows(rest)).then_some(Steering::Refining)
+}
+
+/// Returns true if a clause goes on with what is not to be done: `write the message but don't commit it`.
+fn forbids(clause: &str) -> bool {
+    orders(clause).any(|part| NEGATIONS.iter().any(|word| part.starts_with(word)) && !is_idle(&part))
+}
+
+/// Returns the parts of a clause of which each may be an order, in lower case.
+fn orders(clause: &str) -> impl Iterator<Item = String> {
+    let parts = clause.split([',', ';']).flat_map(|part| part.split(" but ")).flat_map(|part| part.split(" and "));
+    parts.map(|part| part.trim().to_lowercase())
+}
+
+/// Strips agreement and objection before the clause: `yes please, and let's make it simple`, `no, use a cookie`.
+pub(super) fn without_assent(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    for _ in 0..4 {
+        let word = rest.split([' ', ',']).next().unwrap_or_default();
+        let lower = word.to_lowercase();
+        if word.is_empty()
+            || !(matches!(lower.as_str(), "please" | "and" | "but" | "so" | "then" | "fine" | "also")
+                || Signs::read(&lower).begins(Sign::Assent)
+                || rest[word.len()..].starts_with(',') && Signs::read(&lower).begins(Sign::Object))
+        {
+            break;
+        }
+        rest = rest[word.len()..].trim_start_matches([' ', ',', '.', '!']);
+    }
+    rest
+}
