@@ -1,6 +1,7 @@
 //! Choices that commands show: a commit takes only some files, overrides a safeguard, or something is deleted to get it
 //! through.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::agent_choice::{Found, MAX_REPLY_BYTES, commits, deeds_until, pointed};
@@ -42,16 +43,12 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
         Some(listed[last].1.iter().copied().filter(|file| !is_taken(file)).collect())
     };
     // A commit of more files than are known to be staged may have them.
-    let takes_more = |from: usize| {
-        let trees = timeline.deeds.iter().filter(|deed| deed.began >= from).filter_map(|deed| deed.result?.work_tree());
-        let listed = trees.clone().filter_map(|tree| tree.files.as_ref()).flat_map(|files| &files.staged);
-        let last = timeline.deeds.iter().rfind(|deed| deed.began < from && listed_files(deed).is_some());
-        let last =
-            last.and_then(|deed| deed.result?.work_tree()?.files.as_ref()).map_or(&[][..], |files| &files.staged);
-        let named = staged.iter().flat_map(|(_, named)| named);
-        let known: BTreeSet<&String> = named.chain(listed).chain(last).collect();
-        trees.map(|tree| tree.committed as usize).max().is_some_and(|taken| taken > known.len())
-    };
+    let trees = || timeline.deeds.iter().filter_map(|deed| deed.result?.work_tree());
+    let takes_more = LazyCell::new(|| {
+        let listed = trees().filter_map(|tree| tree.files.as_ref()).flat_map(|files| &files.staged);
+        let known: BTreeSet<&String> = staged.iter().flat_map(|(_, named)| named).chain(listed).collect();
+        trees().any(|tree| tree.committed as usize > known.len())
+    });
     let told = |text: &str, named: &[String], left: &[&str]| {
         let all: BTreeSet<&str> = named.iter().map(String::as_str).chain(left.iter().copied()).collect();
         let text = format!("{text}: {}", told_apart(named.iter().map(String::as_str), &all));
@@ -68,7 +65,7 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
             }
             let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
             let said = sentences.iter().rev().find(|sentence| Told::limits_what_is_done(sentence.text))?;
-            let left = left_at(*began).filter(|_| !takes_more(*began));
+            let left = left_at(*began).filter(|_| !*takes_more);
             if left.as_ref().is_some_and(Vec::is_empty) {
                 return None;
             }
@@ -92,7 +89,7 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
         let deed = timeline.deeds.iter().find(|deed| deed.began == first)?;
         let left: Vec<&str> = left_at(first)?.into_iter().filter(|file| !is_changed(file)).collect();
         let is_committed = timeline.deeds.iter().any(|deed| deed.began >= first && commits(deed));
-        if left.is_empty() || !is_committed || takes_more(first) || timeline.deeds.iter().any(takes_all) {
+        if left.is_empty() || !is_committed || *takes_more || timeline.deeds.iter().any(takes_all) {
             return None;
         }
         // Not "only": what was staged before is committed too.

@@ -18,7 +18,7 @@ use super::request::before_log;
 use super::sentence::{asks, clauses, plain, sentences};
 use super::settled::{Settled, settled};
 use super::stated::{is_left_to_the_reader, proposes};
-use super::steering::{Reception, Refined, Steering, steering, without_assent, without_place};
+use super::steering::{self, Reception, Refined, Steering, without_assent, without_place};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
 use super::undone::parts;
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, fallen};
@@ -49,14 +49,24 @@ pub(super) struct Decisions {
     pub(super) overruled_by: BTreeMap<(u64, String), Pointed>,
 }
 
+/// What a session changes.
+#[derive(Clone, Copy)]
+struct Work {
+    /// It changes something, sooner or later.
+    changes: bool,
+    /// See [`steering::first_change`].
+    first_change: Option<usize>,
+}
+
 /// Returns all decisions in transcript order without repetitions.
 pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let mut found: Vec<Found> = Vec::new();
     let last_change = timeline.deeds.iter().rfind(|deed| is_change(deed)).map(|deed| deed.began);
+    let first_change = steering::first_change(timeline).filter(|_| last_change.is_some());
+    let work = Work { changes: last_change.is_some(), first_change };
     let mut before: Option<&Round<'_>> = None;
     for (index, round) in timeline.rounds.iter().enumerate() {
-        let said =
-            round.prompt.as_ref().map(|prompt| of_prompt(timeline, round, prompt, before, last_change.is_some()));
+        let said = round.prompt.as_ref().map(|prompt| of_prompt(timeline, round, prompt, before, work));
         if !round.replies.is_empty() || !round.deeds.is_empty() {
             before = Some(round);
         }
@@ -146,10 +156,10 @@ fn of_prompt(
     round: &Round<'_>,
     prompt: &Message<'_>,
     before: Option<&Round<'_>>,
-    in_work: bool,
+    work: Work,
 ) -> Vec<Found> {
     let found = |text: String| Found { place: prompt.place, said: pointed(&text, prompt), by_person: true };
-    if in_work && plan::pasted(prompt.text).is_none() {
+    if work.changes && plan::pasted(prompt.text).is_none() {
         let listed = plan::listed_decisions(prompt.text);
         if !listed.is_empty() {
             return listed.into_iter().map(|text| found(format!("User: {text}"))).collect();
@@ -167,7 +177,7 @@ fn of_prompt(
         // Everything else in the first prompt is the purpose of the session.
         let reasoned = clauses.into_iter().filter(|clause| {
             let signs = Signs::read(clause);
-            let tells = signs.has(Sign::Reason) || in_work && signs.has(Sign::Steer);
+            let tells = signs.has(Sign::Reason) || work.changes && signs.has(Sign::Steer);
             signs.has(Sign::Contrast) && tells && !signs.asks() && !signs.has(Sign::Trouble)
         });
         return reasoned.map(|clause| found(format!("User: {}", plain(clause)))).collect();
@@ -184,12 +194,12 @@ fn of_prompt(
     let reply = round.replies.first();
     let agreed = reply.is_some_and(|reply| Signs::read(reply.text).begins(Sign::Assent));
     let received = Reception {
-        in_work,
+        in_work: work.changes,
         agreed: agreed && agent_choice::has_worked(timeline, round),
-        refined: Refined::read(timeline, round),
+        refined: Refined::read(timeline, round, work.first_change),
     };
     let steering: Vec<(&str, Steering)> =
-        clauses.iter().filter_map(|clause| Some((*clause, steering(clause, &received)?))).collect();
+        clauses.iter().filter_map(|clause| Some((*clause, steering::steering(clause, &received)?))).collect();
     let objects = |clause: &&str| Signs::read(clause).begins(Sign::Object);
     if steering.is_empty() && round.after_interruption && clauses.first().is_some_and(objects) {
         let short = prompt.text.len() <= DECISION_CHARS

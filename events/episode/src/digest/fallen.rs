@@ -10,7 +10,7 @@ use super::evidence::complaint;
 use super::failure::is_alike;
 use super::file;
 use super::settled::replacement;
-use super::timeline::{Deed, Timeline};
+use super::timeline::Timeline;
 use super::undone::edit;
 use baton_conversation::item::{Edit, Outcome};
 
@@ -47,33 +47,25 @@ pub(super) fn fallen(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize
 /// Returns the indices of the agent's decisions that were to mend a failure and did not: the edit that follows one leaves a
 /// check failing alike with the same file, which is then edited again.
 pub(super) fn refuted<'t>(timeline: &'t Timeline<'_>, found: &'t [Found]) -> impl Iterator<Item = usize> + 't {
-    let failures =
+    let failed =
         timeline.deeds.iter().filter(|deed| deed.outcome() == Some(Outcome::Failed) && deed.command().is_some());
-    let failures: Vec<(&Deed<'_>, String)> = failures.map(|deed| (deed, complaint(deed))).collect();
+    let failures: Vec<(usize, String)> = failed.map(|deed| (deed.began, complaint(deed))).collect();
+    let prompts: Vec<usize> = timeline.rounds.iter().filter_map(|round| round.prompt).map(|said| said.place).collect();
+    let from = |place: usize| &timeline.deeds[timeline.deeds.partition_point(|deed| deed.began < place)..];
     let is_refuted = move |found: &Found| {
-        let later = &timeline.deeds[timeline.deeds.partition_point(|deed| deed.began < found.place)..];
-        let edited = later.iter().find(|deed| !deed.only_looks())?.edit()?.0;
-        let before = failures.partition_point(|(deed, _)| deed.began < found.place).checked_sub(1)?;
-        let (failed, said) = &failures[before];
-        let (fails_again, again) = failures.get(before + 1)?;
+        let before = failures.partition_point(|(began, _)| *began < found.place);
+        let ((failed, said), (again, says)) = (failures.get(before.checked_sub(1)?)?, failures.get(before)?);
+        if prompts.partition_point(|place| place < failed) != prompts.partition_point(|place| place < again) {
+            return None;
+        }
+        let later = from(found.place).iter().take(MAX_EDITS);
+        let edited = later.clone().find(|deed| !deed.only_looks())?.edit()?.0;
+        let edits = later.filter(|deed| deed.edit().is_some_and(|(path, ..)| path == edited));
         let name = edited.rsplit('/').next().unwrap_or(edited);
-        let edits = |from: usize, to: usize| {
-            later
-                .iter()
-                .filter(|deed| (from..to).contains(&deed.began) && deed.edit().is_some_and(|edit| edit.0 == edited))
-                .count()
-        };
-        let is_answer = !timeline
-            .rounds
-            .iter()
-            .filter_map(|round| round.prompt)
-            .any(|it| (failed.began..fails_again.began).contains(&it.place));
-        (is_answer
-            && said.contains(name)
-            && is_alike(said, again)
-            && edits(found.place, fails_again.began) == 1
-            && edits(fails_again.began, usize::MAX) > 0)
-            .then_some(())
+        // One edit before it fails again, and another one after.
+        let is_tried =
+            || edits.clone().take_while(|deed| deed.began < *again).count() == 1 && edits.clone().count() > 1;
+        (said.contains(name) && is_alike(said, says) && is_tried()).then_some(())
     };
     let own = found.iter().enumerate().filter(|(_, found)| !found.by_person);
     own.filter(move |(_, found)| is_refuted(found).is_some()).map(|(at, _)| at)

@@ -57,14 +57,14 @@ pub(super) struct Refined {
 }
 
 impl Refined {
-    /// Reads a round.
-    pub(super) fn read(timeline: &Timeline<'_>, round: &Round<'_>) -> Self {
-        let (before, own) = timeline.deeds[..round.deeds.end].split_at(round.deeds.start);
-        let changes = |deed: &&Deed<'_>| {
-            deed.succeeded() && deed.edit().is_some_and(|(path, ..)| !file::is_document(timeline.relative_path(path)))
-        };
-        let edits: Vec<&Edit> = own.iter().filter(changes).filter_map(undone::edit).collect();
-        if edits.is_empty() || !before.iter().any(|deed| changes(&deed)) {
+    /// Reads a round; `first` is the first change of the session.
+    pub(super) fn read(timeline: &Timeline<'_>, round: &Round<'_>, first: Option<usize>) -> Self {
+        if first.is_none_or(|first| first >= round.deeds.start) {
+            return Self::default();
+        }
+        let own = timeline.deeds[round.deeds.clone()].iter().filter(|deed| changes(timeline, deed));
+        let edits: Vec<&Edit> = own.filter_map(undone::edit).collect();
+        if edits.is_empty() {
             return Self::default();
         }
         let name = |edit: &&Edit| edit.path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -91,6 +91,15 @@ impl Refined {
             _ => String::new(),
         }
     }
+}
+
+/// Returns the index of the first call that changes more than documents.
+pub(super) fn first_change(timeline: &Timeline<'_>) -> Option<usize> {
+    timeline.deeds.iter().position(|deed| changes(timeline, deed))
+}
+
+fn changes(timeline: &Timeline<'_>, deed: &Deed<'_>) -> bool {
+    deed.succeeded() && deed.edit().is_some_and(|(path, ..)| !file::is_document(timeline.relative_path(path)))
 }
 
 /// Strips what [`Refined::place`] adds to a person's words.

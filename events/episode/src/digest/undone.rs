@@ -15,6 +15,8 @@ use baton_conversation::item::Edit;
 const MAX_COMPARED: usize = 200;
 /// Maximum number of names that the command lines of a session restore.
 const MAX_RESTORED: usize = 200;
+/// Maximum number of times that a person says so.
+const MAX_REVERTS: usize = 20;
 /// Words with which a person says that they took back all of it.
 const ALL: [&str; 14] = [
     "i",
@@ -42,7 +44,7 @@ impl Undone {
         let (mut committed, mut left) = (0, MAX_RESTORED);
         let mut undone = Self::default();
         let deeds = &timeline.deeds;
-        let mut reverts = persons_reverts(timeline).peekable();
+        let mut reverts = persons_reverts(timeline).take(MAX_REVERTS).peekable();
         for (index, deed) in deeds.iter().enumerate().filter(|(_, deed)| deed.succeeded()) {
             while reverts.next_if(|place| *place < deed.began).is_some() {
                 for (path, edits) in &mut standing {
