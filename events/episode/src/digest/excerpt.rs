@@ -2,10 +2,12 @@
 
 use std::ops::Range;
 
-use super::label::ARTICLES;
+use baton_words::WordList;
 
 /// Mark of the filter where it cut a long value; a length and a digest follow it.
 const FILTER_MARK: &str = "…[+";
+/// Articles, which a title does without.
+pub(super) static ARTICLES: WordList = WordList::new(crate::WORDS, "articles");
 /// A code span is no longer, in bytes.
 const CODE_BYTES: usize = 400;
 /// Maximum number of names of a list.

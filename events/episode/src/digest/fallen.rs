@@ -11,7 +11,6 @@ use super::failure::is_alike;
 use super::file;
 use super::settled::replacement;
 use super::timeline::Timeline;
-use super::undone::edit;
 use baton_conversation::item::{Edit, Outcome};
 
 /// A shorter code span names nothing alone, in bytes.
@@ -88,7 +87,7 @@ impl<'t> Written<'t> {
         let prompts = timeline.rounds.iter().filter_map(|round| round.prompt).map(|said| said.place).collect();
         let mut written = Self { edits: Vec::new(), by_word: BTreeMap::new(), lines: BTreeMap::new(), prompts };
         for deed in timeline.deeds.iter().filter(|deed| deed.succeeded()) {
-            if let Some(edit) = edit(deed) {
+            if let Some(edit) = deed.effect() {
                 let at = written.edits.len();
                 written.edits.push((deed.began, edit));
                 for word in words(&edit.old_text).chain(words(&edit.new_text)) {

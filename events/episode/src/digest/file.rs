@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{Touch, touched};
 use super::timeline::{Deed, Timeline};
-use super::undone;
 use super::{FileModified, FileRead, MAX_ENTRIES};
 use baton_conversation::item::{Edit, Outcome};
 
@@ -64,7 +63,7 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
             // What is removed of what the session added is neither.
             let is_created = is_new && stands && removed == 0;
             let own = own.entry(index).or_insert_with(|| OwnLines { is_created, ..OwnLines::default() });
-            let again = undone::edit(deed).filter(|_| stands).map_or(0, |edit| own.replaced_by(edit, removed));
+            let again = deed.effect().filter(|_| stands).map_or(0, |edit| own.replaced_by(edit, removed));
             file.added = file.added.saturating_add(added).saturating_sub(again);
             file.removed = file.removed.saturating_add(removed.saturating_sub(again));
             file.deleted = deed.input("change") == Some("delete");

@@ -1,7 +1,7 @@
 //! Shortens a text to the words of a title: whole phrases, at most eight words.
 
 use super::TITLE_CHARS;
-use super::excerpt::one_line;
+use super::excerpt::{ARTICLES, one_line};
 use super::sentence::plain;
 use baton_words::WordList;
 
@@ -19,8 +19,6 @@ static CLAUSE_ENDS: WordList = WordList::new(crate::WORDS, "clause ends");
 const SENTENCE_ENDS: [&str; 2] = ["? ", "! "];
 /// Those that lead to a reason or a detail, which few words before them can do without.
 const REASONS: [&str; 4] = [" so that ", " because ", " since ", " which "];
-/// Articles, which a long title does without.
-pub(super) static ARTICLES: WordList = WordList::new(crate::WORDS, "articles");
 /// Words that begin a phrase: prepositions, conjunctions, relative words.
 static JOINTS: WordList = WordList::new(crate::WORDS, "joints");
 /// Other words that must not be the last one.

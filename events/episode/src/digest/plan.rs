@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use super::DECISION_CHARS;
 use super::excerpt::{one_line, without_filter_mark};
+use super::label::without_brackets;
 use super::repetition::significant_words;
 use super::sentence::{Sentence, list_marker, plain, sentences};
 use super::stated::{MIN_WORDS, concludes_choice, limits, names_test, plans_choice};
@@ -274,7 +275,8 @@ impl<'a> Done<'a> {
     /// agent concluded so.
     fn introduces(&self, text: &str) -> bool {
         let signs = Signs::read(text);
-        let prose = text
+        let bare = without_brackets(text);
+        let prose = bare
             .split('`')
             .step_by(2)
             .flat_map(str::split_whitespace)

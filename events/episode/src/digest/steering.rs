@@ -10,7 +10,6 @@ use super::repetition::significant_words;
 use super::request::NEGATIONS;
 use super::stated::MIN_WORDS;
 use super::timeline::{Deed, Round, Timeline};
-use super::undone;
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Edit;
 use baton_conversation::quoted_text::own_words;
@@ -63,7 +62,7 @@ impl Refined {
             return Self::default();
         }
         let own = timeline.deeds[round.deeds.clone()].iter().filter(|deed| changes(timeline, deed));
-        let edits: Vec<&Edit> = own.filter_map(undone::edit).collect();
+        let edits: Vec<&Edit> = own.filter_map(Deed::effect).collect();
         if edits.is_empty() {
             return Self::default();
         }

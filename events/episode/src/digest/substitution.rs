@@ -3,8 +3,7 @@
 use std::cell::{Cell, LazyCell};
 use std::ops::Range;
 
-use super::timeline::Timeline;
-use super::undone;
+use super::timeline::{Deed, Timeline};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Edit;
 
@@ -26,7 +25,7 @@ impl<'a> Substitutions<'a> {
     /// Reads the edits of some deeds.
     pub(super) fn read(timeline: &Timeline<'a>, deeds: Range<usize>) -> Self {
         let deeds = timeline.deeds[deeds].iter().filter(|deed| deed.succeeded());
-        Self { edits: deeds.filter_map(undone::edit).collect(), compared: Cell::new(0) }
+        Self { edits: deeds.filter_map(Deed::effect).collect(), compared: Cell::new(0) }
     }
 
     /// Returns true if a sentence names two things side by side of which one edit removed the first and added the second; or

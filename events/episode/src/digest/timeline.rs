@@ -9,7 +9,9 @@ use serde_json::Value;
 use super::command::{Command, Touch};
 use super::excerpt::one_line;
 use super::{Show, TITLE_CHARS};
-use baton_conversation::item::{Act, Body, Call, INTERRUPTED, Item, Meta, Outcome, TitleSource, ToolResult, Verdict};
+use baton_conversation::item::{
+    Act, Body, Call, Edit, INTERRUPTED, Item, Meta, Outcome, TitleSource, ToolResult, Verdict,
+};
 use baton_conversation::record::Timestamp;
 
 /// A text of the conversation and its position.
@@ -384,6 +386,11 @@ impl<'a> Deed<'a> {
             return Some((edit.path.as_str(), added, removed)).filter(|(path, ..)| !path.is_empty());
         }
         self.path().filter(|_| self.act() == Act::Edit).map(|path| (path, 0, 0))
+    }
+
+    /// Returns the edit that it makes.
+    pub(super) fn effect(&self) -> Option<&'a Edit> {
+        self.call.and_then(|call| call.edit.as_ref()).filter(|edit| !edit.path.is_empty())
     }
 
     /// Returns the lines that an edit adds, as far as they are kept.

@@ -55,17 +55,17 @@ impl Undone {
                     undone.edits.extend(since);
                 }
             }
-            if let Some(edit) = edit(deed) {
+            if let Some(edit) = deed.effect() {
                 let path = timeline.relative_path(&edit.path);
                 let before = standing.entry(path).or_default();
                 let last = before.len().saturating_sub(MAX_COMPARED)..before.len();
                 // What an edit replaced is there again.
-                let is_back = |at: &usize| self::edit(&deeds[*at]).is_some_and(|it| replaces_again(edit, it));
+                let is_back = |at: &usize| deeds[*at].effect().is_some_and(|it| replaces_again(edit, it));
                 if let Some(at) = last.clone().find(|at| is_back(&before[*at])) {
                     undone.edits.insert(before.remove(at));
                 }
                 let last = before.len().saturating_sub(MAX_COMPARED)..before.len();
-                let is_reversed = |at: &usize| self::edit(&deeds[before[*at]]).is_some_and(|it| reverses(edit, it));
+                let is_reversed = |at: &usize| deeds[before[*at]].effect().is_some_and(|it| reverses(edit, it));
                 match last.rev().find(is_reversed) {
                     Some(at) => {
                         let first = before.remove(at);
@@ -128,11 +128,6 @@ impl Undone {
         let words = text.split(|c: char| !is_part(c)).filter_map(|word| word.trim_end_matches('.').rsplit('/').next());
         words.filter_map(|word| self.names.get(word)).copied().find(|undone| place < *undone)
     }
-}
-
-/// Returns the edit that a call makes.
-pub(super) fn edit<'a>(deed: &Deed<'a>) -> Option<&'a Edit> {
-    deed.call.and_then(|call| call.edit.as_ref()).filter(|edit| !edit.path.is_empty())
 }
 
 /// Returns true if an edit undoes another of the same file.
