@@ -2,9 +2,9 @@
 //! choices that the agent states in a conclusion or before a change.
 //!
 //! Who says a thing, when, and what follows decide first, its words last. A plan decides if it was carried out; a person by
-//! picking, or by telling which way, not by asking for work; the agent where a change follows or has been made. A later
-//! objection, a refusal or another choice of the same matter supersedes a decision; it is kept apart. Pasted text,
-//! questions, quotations and what is said of tests decide nothing.
+//! picking, by telling which way, or by asking for a change of work that was done, not by asking for work; the agent where a
+//! change follows or has been made. A later objection, a refusal or another choice of the same matter supersedes a decision;
+//! it is kept apart. Pasted text, questions, quotations and what is said of tests decide nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
