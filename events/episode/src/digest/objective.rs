@@ -3,7 +3,7 @@
 use super::clause::shortened;
 use super::excerpt::{closed, one_line, sentences_within, without_filter_mark};
 use super::failure::shown_line;
-use super::label::without_plan_label;
+use super::label::{count, without_plan_label};
 use super::outcome;
 use super::plan;
 use super::request::{Clause, before_log, clauses, has_substance, own_sentences, questions, wants, without_politeness};
@@ -23,6 +23,8 @@ const OTHER_TASK_CHARS: usize = 200;
 const POINTING_WORDS: usize = 5;
 /// Maximum number of other tasks.
 const MAX_OTHER_TASKS: usize = 2;
+/// Most words of a section of a plan that say nothing behind its heading.
+const LABEL_WORDS: usize = 2;
 /// A first prompt of fewer characters ("hi", "continue") does not state the purpose: the next one is added.
 const TELLING_PROMPT_CHARS: usize = 12;
 
@@ -144,7 +146,11 @@ fn purpose(prompts: &[&str], undone: &Undone, chars: usize) -> String {
         let stands = |text: &&str| undone.place_of_named(text, 0).is_none();
         let told: Vec<&str> = sentences(&whole).iter().map(|sentence| sentence.text).filter(stands).collect();
         let is_told = told.is_empty() || stands(&whole.as_str());
-        return shortened(&if is_told { whole } else { told.join(" ") }, chars);
+        let told = shortened(&if is_told { whole } else { told.join(" ") }, chars);
+        // What a cut left of the section may be its label: `Problem 1`.
+        let rest = told.strip_prefix(without_plan_label(&heading)).unwrap_or(&told);
+        let says_little = rest.len() < told.len() && (1..=LABEL_WORDS).contains(&count(rest));
+        return if says_little { without_plan_label(&heading).to_owned() } else { told };
     }
     let short = |text: &str| text.chars().take(TELLING_PROMPT_CHARS).count() < TELLING_PROMPT_CHARS && text.is_ascii();
     if let Some(next) = telling.next().filter(|_| short(first)) {

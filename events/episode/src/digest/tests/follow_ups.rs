@@ -110,3 +110,13 @@ fn who_wants_nothing_yet_is_asked_nothing() {
     assert!(asked("Warmup").unresolved.is_empty());
     assert!(!asked("Find where the winch is built").unresolved.is_empty());
 }
+
+#[test]
+fn a_label_that_a_cut_leaves_is_no_purpose() {
+    let long = "the winch of the mast turns back by one step ".repeat(12);
+    let plan =
+        format!("Implement the following plan:\n\n# Oil the winch\n\n## Context\n\n**Part 1 — `drum`:** {long}\n");
+    let begun = edit(Session::default().prompt(&plan), "src/winch.rs", "a", "oil").reply("It is oiled.");
+    let goal = edit(begun.prompt("Also paint the mast in red"), "src/mast.rs", "b", "red").digest().objective;
+    assert!(!goal.contains("Part 1.") && goal.starts_with("Oil the winch"), "{goal}");
+}
