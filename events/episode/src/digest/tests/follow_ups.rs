@@ -113,10 +113,11 @@ fn who_wants_nothing_yet_is_asked_nothing() {
 
 #[test]
 fn a_label_that_a_cut_leaves_is_no_purpose() {
-    let long = "the winch of the mast turns back by one step ".repeat(12);
-    let plan =
-        format!("Implement the following plan:\n\n# Oil the winch\n\n## Context\n\n**Part 1 — `drum`:** {long}\n");
-    let begun = edit(Session::default().prompt(&plan), "src/winch.rs", "a", "oil").reply("It is oiled.");
+    let plan = "Implement the following plan:\n\n# Oil the winch and the drum of the crane in the harbour\n\n## Context\n\n\
+                The winch has two faults:\n\n**Fault 1 — `drum` turns:** The drum explicitly says \"turn one step back,\" \
+                overriding the three-step choice that would correctly put the `rope` on the mast as the owner of the harbour \
+                had asked for in the first place of all places there are.\n\n**Fault 2 — it slips:** The rope has no knots.\n";
+    let begun = edit(Session::default().prompt(plan), "src/winch.rs", "a", "oil").reply("It is oiled.");
     let goal = edit(begun.prompt("Also paint the mast in red"), "src/mast.rs", "b", "red").digest().objective;
-    assert!(!goal.contains("Part 1.") && goal.starts_with("Oil the winch"), "{goal}");
+    assert_eq!(goal, "Oil the winch and the drum of the crane in the harbour. Then: Also paint the mast in red.");
 }
