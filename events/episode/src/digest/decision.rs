@@ -16,7 +16,7 @@ use super::question;
 use super::repetition::{significant_words, without_repetitions};
 use super::request::before_log;
 use super::sentence::{asks, clauses, plain, sentences};
-use super::settled::{Settled, settled};
+use super::settled::{PRONOUNS, Settled, settled};
 use super::stated::{is_left_to_the_reader, proposes};
 use super::steering::{self, Reception, Refined, Steering, without_assent, without_place};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
@@ -27,6 +27,8 @@ use baton_conversation::item::{Act, Outcome};
 
 /// Maximum length of a question before an answer, in characters.
 const QUESTION_CHARS: usize = 120;
+/// With what it points to.
+const LED_QUESTION_CHARS: usize = 160;
 /// A longer prompt is a description or pasted text, and does not tell how, in bytes.
 const MAX_STEERING_BYTES: usize = 1_500;
 /// Number of last sentences of a reply in which the question that the next prompt answers is looked for.
@@ -292,11 +294,19 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
     pairs.map(|(question, answer)| found(&format!("{} User: {answer}", asked(question)))).collect()
 }
 
-/// Returns what a question asks, without what leads to it.
+/// Returns what a question asks, without what leads to it unless it points there: `May I remove this directory?`
 fn asked(question: &str) -> String {
     let sentences = sentences(question);
-    let asked = sentences.iter().rfind(|sentence| asks(sentence.text)).map_or(question, |sentence| sentence.text);
-    one_line(asked, QUESTION_CHARS)
+    let Some(at) = sentences.iter().rposition(|sentence| asks(sentence.text)) else {
+        return one_line(question, QUESTION_CHARS);
+    };
+    let alone = sentences[at].text;
+    let led = sentences[at.saturating_sub(1)..=at].iter().map(|sentence| sentence.text).collect::<Vec<_>>().join(" ");
+    let points = alone.split(|c: char| !c.is_alphanumeric()).any(|word| PRONOUNS.contains(&&*word.to_lowercase()));
+    match points && led.chars().count() <= LED_QUESTION_CHARS {
+        true => one_line(&led, LED_QUESTION_CHARS),
+        false => one_line(alone, QUESTION_CHARS),
+    }
 }
 
 /// Returns what a person refused.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::command::{Touch, touched};
+use super::command::{Step, Touch, touched};
 use super::timeline::{Deed, Timeline};
 use super::{FileModified, FileRead, MAX_ENTRIES};
 use baton_conversation::item::{Edit, Outcome};
@@ -41,7 +41,8 @@ pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
 }
 
 /// Returns the files changed, by first change. A refused, failed or unanswered change does not count, nor does one that was
-/// put back. The numbers of lines are 0 if a command changed the file as well: then they are unknown.
+/// put back. The numbers of lines are 0 if they are unknown: a command changed the file or may have, or an edit may have
+/// replaced what another had added.
 pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
@@ -60,14 +61,23 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
                 files.push(FileModified { path: path.to_owned(), line: deed.line, ..FileModified::default() });
             }
             let file = &mut files[index];
-            // What is removed of what the session added is neither.
             let is_created = is_new && stands && removed == 0;
             let own = own.entry(index).or_insert_with(|| OwnLines { is_created, ..OwnLines::default() });
-            let again = deed.effect().filter(|_| stands).map_or(0, |edit| own.replaced_by(edit, removed));
-            file.added = file.added.saturating_add(added).saturating_sub(again);
-            file.removed = file.removed.saturating_add(removed.saturating_sub(again));
+            if own.is_created {
+                file.added = file.added.saturating_add(added).saturating_sub(removed);
+            } else {
+                file.added = file.added.saturating_add(added);
+                file.removed = file.removed.saturating_add(removed);
+            }
+            if deed.effect().is_some_and(|edit| stands && own.may_be_replaced_by(edit)) {
+                uncounted.insert(index);
+            }
             file.deleted = deed.input("change") == Some("delete");
             uncounted.extend((deed.edit().map(|edit| edit.0) != Some(path)).then_some(index));
+        }
+        // A formatter or fixer writes over what was edited.
+        if deed.parsed_command().is_some_and(|line| has_run(deed) && line.steps().iter().any(Step::mends)) {
+            uncounted.extend(0..files.len());
         }
         for touch in deed.touched.iter().filter(|_| has_run(deed)) {
             if let Touch::Removed(path) = touch
@@ -93,28 +103,20 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
 struct OwnLines<'t> {
     /// The session created the file: all lines are its own.
     is_created: bool,
-    /// Number of times that each stands, as far as they are kept.
-    lines: BTreeMap<&'t str, u32>,
+    lines: BTreeSet<&'t str>,
 }
 
 impl<'t> OwnLines<'t> {
-    /// Notes the lines that an edit adds, and returns how many of the lines that it removes are own ones.
-    fn replaced_by(&mut self, edit: &'t Edit, removed: u32) -> u32 {
+    /// Notes the lines that an edit adds, and returns true if it may remove some that the session added: they are in no
+    /// difference to before, but equal lines elsewhere are.
+    fn may_be_replaced_by(&mut self, edit: &'t Edit) -> bool {
         let tells = |line: &&str| line.contains(char::is_alphanumeric);
-        let is_whole = !edit.old_text.ends_with('…');
         let (old, new): (Vec<&str>, Vec<&str>) = (edit.old_text.lines().collect(), edit.new_text.lines().collect());
-        let (mut own, mut others) = (0, 0);
-        for line in old.iter().copied().filter(|line| tells(line) && !new.contains(line)) {
-            match self.lines.get_mut(line).filter(|count| **count > 0) {
-                Some(count) => (*count, own) = (*count - 1, own + 1),
-                None => others += 1,
-            }
-        }
-        for line in new.into_iter().filter(|line| tells(line) && !old.contains(line)) {
-            *self.lines.entry(line).or_default() += 1;
-        }
-        // Brackets go with the lines around them.
-        if self.is_created || is_whole && own > 0 && others == 0 { removed } else { own.min(removed) }
+        let is_own = |line: &&str| tells(line) && !new.contains(line) && self.lines.contains(line);
+        let is_cut = edit.old_text.ends_with('…') && !self.lines.is_empty();
+        let replaces = !self.is_created && (is_cut || old.iter().any(is_own));
+        self.lines.extend(new.iter().filter(|line| tells(line) && !old.contains(line)));
+        replaces
     }
 }
 

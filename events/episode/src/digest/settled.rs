@@ -25,7 +25,7 @@ static BARE: WordList = WordList::new(crate::WORDS, "bare words");
 /// Articles.
 const ARTICLES: [&str; 7] = ["a", "an", "the", "der", "die", "das", "our"];
 /// Words that name nothing.
-const PRONOUNS: [&str; 8] = ["it", "that", "this", "them", "these", "those", "one", "all"];
+pub(super) const PRONOUNS: [&str; 8] = ["it", "that", "this", "them", "these", "those", "one", "all"];
 /// Longest name, in bytes.
 const NAME_BYTES: usize = 60;
 /// Most words of what a choice is for.

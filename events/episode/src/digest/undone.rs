@@ -17,6 +17,8 @@ const MAX_COMPARED: usize = 200;
 const MAX_RESTORED: usize = 200;
 /// Maximum number of times that a person says so.
 const MAX_REVERTS: usize = 20;
+/// So many equal lines stand at one place of a file only.
+const RARE_LINES: usize = 3;
 /// Words with which a person says that they took back all of it.
 const ALL: [&str; 14] = [
     "i",
@@ -137,10 +139,14 @@ fn reverses(edit: &Edit, before: &Edit) -> bool {
     says && is_swapped && edit.old_text == before.new_text && edit.new_text == before.old_text
 }
 
-/// Returns true if an edit finds again the text that another put something else in the place of: somebody put it back.
+/// Returns true if an edit finds again the lines that another put something else in the place of: somebody put them back.
+/// Fewer lines may stand at two places.
 fn replaces_again(edit: &Edit, before: &Edit) -> bool {
     let old = &edit.old_text;
-    *old == before.old_text && !old.trim().is_empty() && !old.ends_with('…') && !before.new_text.contains(old.as_str())
+    *old == before.old_text
+        && old.lines().count() >= RARE_LINES
+        && !old.ends_with('…')
+        && !before.new_text.contains(old.as_str())
 }
 
 /// Returns the places of prompts in which a person says that they took back what was done, all of it.
