@@ -100,10 +100,11 @@ fn show(output: &Output, handoff: &Handoff) {
     }
 }
 
-/// Shortens the handoff to [`MAX_BYTES`], the limit for agents: cuts what it came to, then drops the oldest entries of the
-/// longest list, then cuts every line. Each step makes it shorter.
+/// Shortens the handoff to [`MAX_BYTES`], the limit for agents: cuts what it came to, as far as is needed, then drops the
+/// oldest entries of the longest list, then cuts every line.
 fn shortened(output: &Output, handoff: &Handoff) -> Vec<String> {
     let (mut short, mut left_out, mut is_cut, mut chars) = (handoff.clone(), 0, false, MAX_BYTES);
+    let mut text_chars = MAX_BYTES;
     loop {
         let mut lines = markdown(output, &short);
         if chars < MAX_BYTES {
@@ -113,8 +114,9 @@ fn shortened(output: &Output, handoff: &Handoff) -> Vec<String> {
         if chars <= 1 || lines.iter().map(|line| line.len() + 1).sum::<usize>() <= MAX_BYTES {
             return lines;
         }
-        if cut_texts(&mut short) {
-            is_cut = true;
+        if text_chars > STATE_CHARS {
+            text_chars = (text_chars * 4 / 5).max(STATE_CHARS);
+            is_cut |= cut_texts(&mut short, text_chars);
         } else if drop_oldest(&mut short) {
             left_out += 1;
         } else {
@@ -123,15 +125,13 @@ fn shortened(output: &Output, handoff: &Handoff) -> Vec<String> {
     }
 }
 
-/// Cuts the texts that are longer than [`STATE_CHARS`]: what is open or failed serves the reader more than the end of a
-/// long account. Returns false if none is.
-fn cut_texts(handoff: &mut Handoff) -> bool {
+/// Cuts longer texts to so many characters: what is open or failed serves the reader more than the end of a long account.
+/// Returns true if one was longer.
+fn cut_texts(handoff: &mut Handoff, chars: usize) -> bool {
     let mut is_cut = false;
     for text in [&mut handoff.state, &mut handoff.objective].into_iter().flatten() {
-        if text.chars().count() > STATE_CHARS {
-            let cut = sentences_within(text, STATE_CHARS);
-            is_cut |= cut.len() < text.len();
-            *text = cut;
+        if text.chars().count() > chars {
+            (is_cut, *text) = (true, sentences_within(text, chars));
         }
     }
     is_cut

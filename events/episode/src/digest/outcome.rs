@@ -281,6 +281,15 @@ mod tests {
     }
 
     #[test]
+    fn a_bold_head_may_have_the_number() {
+        let items =
+            "**1. `mast.rs`** - Added a rope.\n**2. `sail.rs`** - Took the reef out.\n**3. `hull.rs`** - Caulked.";
+        let told = "`mast.rs` - Added a rope. `sail.rs` - Took the reef out. `hull.rs` - Caulked.";
+        check(&format!("All is done. Here's a summary:\n{items}"), told);
+        check(&format!("All is done. Here's a summary:\n{}", items.replace('\n', "\n\n")), told);
+    }
+
+    #[test]
     fn code_is_told_with_what_leads_to_it_or_neither() {
         let list = "- Instead of a search by hand, use:\n  ```sh\n  hoist  --reset\n  ```\n- This lowers the `Hook`";
         check(list, "Instead of a search by hand, use: `hoist --reset`; This lowers the `Hook`");

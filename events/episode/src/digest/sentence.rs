@@ -122,7 +122,8 @@ fn split_text(text: &str) -> Vec<Sentence<'_>> {
             block = Some(Block { begin: from + indent + marker, end, head: heads.label, point: true, quoted });
             continue;
         }
-        if block.as_ref().is_some_and(|block| block.quoted) && !bare.starts_with('>') {
+        let ends_quote = block.as_ref().is_some_and(|block| block.quoted) && !bare.starts_with('>');
+        if ends_quote || is_bold_item(bare) {
             heads.flush(text, &mut block, &mut found);
         }
         block = Some(match block {
@@ -260,6 +261,12 @@ pub(super) fn list_marker(line: &str) -> Option<usize> {
     }
     let body = ["[ ] ", "[x] ", "[X] "].iter().find_map(|mark| body.strip_prefix(mark)).unwrap_or(body);
     Some(line.len() - body.len())
+}
+
+/// Returns true for `**2. Jib** is new`, a paragraph of its own.
+fn is_bold_item(line: &str) -> bool {
+    let bold = line.strip_prefix("**").filter(|bold| bold.starts_with(|c: char| c.is_ascii_digit()));
+    bold.is_some_and(|bold| list_marker(bold).is_some())
 }
 
 /// What stands above the next block.

@@ -13,7 +13,7 @@ const MORE_BYTES: usize = 24;
 /// A section's first entry is cut instead of omitted while this many bytes are left.
 const WORTH_BYTES: usize = 80;
 
-/// A longer state is shortened before entries of lists are left out, in characters.
+/// A longer state is shortened before entries of lists are left out, as far as is needed, in characters.
 const SHORT_STATE_CHARS: usize = 320;
 
 /// Layout of a section.
@@ -80,8 +80,10 @@ pub(super) fn text(facts: &Facts, about: &About<'_>, changed: &[String]) -> Stri
     let mut sections = selected(sections(facts, about, changed), left);
     // What is open or failed serves the reader more than the end of a long account.
     let leaves_out = |section: &Section| section.form == Form::List && section.next().is_some();
-    if facts.state.chars().count() > SHORT_STATE_CHARS && sections.iter().any(leaves_out) {
-        let state = sentences_within(&facts.state, SHORT_STATE_CHARS);
+    let mut chars = facts.state.chars().count();
+    while chars > SHORT_STATE_CHARS && sections.iter().any(leaves_out) {
+        chars = (chars * 4 / 5).max(SHORT_STATE_CHARS);
+        let state = sentences_within(&facts.state, chars);
         sections = selected(self::sections(&Facts { state, ..facts.clone() }, about, changed), left);
     }
     if sections.iter().all(|section| section.selected == 0) {

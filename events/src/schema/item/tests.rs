@@ -60,13 +60,14 @@ fn items_are_read_as_they_were_written() {
                 branch: Some("main".to_owned()),
                 ahead: Some(2),
                 pushed: true,
+                committed: 3,
                 files: Some(ListedFiles { unstaged: vec!["a.rs".to_owned()], is_cut: true, ..ListedFiles::default() }),
             }),
         })),
     };
     check(
         &item(Body::Result(result)),
-        r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"result","tool_id":"toolu_1","name":"Bash","outcome":"failed","exit_code":101,"error":"é","duration_ms":1200,"agent":"a1","report":{"verdict":"failed","why":"é","commits":[["1a2b3c4","x"]],"pulls":["github.com/o/r/pull/1"],"changed":[3,1],"failing":"error: x","script":"lint","logged":[["1a2b3c4","Pay"]],"echoed":["tsc"],"background":true,"work_tree":{"branch":"main","ahead":2,"pushed":true,"files":{"unstaged":["a.rs"],"cut":true}}},"text":"Bash cargo test: exit 101, é"}"#,
+        r#"{"line":12,"at":"2026-03-14T09:26:53.589Z","uuid":"u-1","role":"tool","kind":"result","tool_id":"toolu_1","name":"Bash","outcome":"failed","exit_code":101,"error":"é","duration_ms":1200,"agent":"a1","report":{"verdict":"failed","why":"é","commits":[["1a2b3c4","x"]],"pulls":["github.com/o/r/pull/1"],"changed":[3,1],"failing":"error: x","script":"lint","logged":[["1a2b3c4","Pay"]],"echoed":["tsc"],"background":true,"work_tree":{"branch":"main","ahead":2,"pushed":true,"committed":3,"files":{"unstaged":["a.rs"],"cut":true}}},"text":"Bash cargo test: exit 101, é"}"#,
     );
     let title = Meta::Title { source: TitleSource::Person, text: "a name".into() };
     let bare = Item { at: None, uuid: None, sidechain: true, ..item(Body::Meta(title)) };
