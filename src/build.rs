@@ -5,9 +5,9 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=src/build.rs");
-    let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|it| it == value);
-    let is_linux = is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu");
-    if is("PROFILE", "debug") && is_linux {
+    let target =
+        ["CARGO_CFG_TARGET_OS", "CARGO_CFG_TARGET_ENV", "PROFILE"].map(|it| std::env::var(it).unwrap_or_default());
+    if target == ["linux", "gnu", "debug"] {
         println!("cargo::rustc-link-arg-bins=-no-pie");
     }
 }

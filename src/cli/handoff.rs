@@ -128,13 +128,9 @@ fn shortened(output: &Output, handoff: &Handoff) -> Vec<String> {
 /// Cuts longer texts to so many characters: what is open or failed serves the reader more than the end of a long account.
 /// Returns true if one was longer.
 fn cut_texts(handoff: &mut Handoff, chars: usize) -> bool {
-    let mut is_cut = false;
-    for text in [&mut handoff.state, &mut handoff.objective].into_iter().flatten() {
-        if text.chars().count() > chars {
-            (is_cut, *text) = (true, sentences_within(text, chars));
-        }
-    }
-    is_cut
+    let texts = [&mut handoff.state, &mut handoff.objective].into_iter().flatten();
+    let long = texts.filter(|text| text.chars().count() > chars);
+    long.map(|text| *text = sentences_within(text, chars)).count() > 0
 }
 
 /// Returns what is said of entries that are left out, and of texts that are cut.

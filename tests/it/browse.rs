@@ -391,7 +391,7 @@ fn files_are_blamed_states_explained_and_sessions_filtered() {
     glass.press(&control('b'));
     glass.sees("Who changed which file?");
     glass.press("session.ts\r");
-    glass.wait("the sessions behind it", |screen| screen.contains("changed in") && screen.contains("changed it, +"));
+    glass.wait("the sessions behind it", |screen| screen.contains("changed in") && screen.contains("changed it"));
     glass.press(ENTER);
     glass.sees("q back");
     glass.press("e");

@@ -5,7 +5,9 @@ use super::quotes::Quotes;
 use super::selection::LEAST_FIT;
 use super::{Entry, Sort};
 use baton_conversation::record::{SessionId, Timestamp};
-use baton_episode::digest::{Episode, ErrorLine, Exchange, Pointed, carrying_sentences, gives_reason, is_commit_scope};
+use baton_episode::digest::{
+    Episode, ErrorLine, Exchange, FileModified, Pointed, carrying_sentences, gives_reason, is_commit_scope,
+};
 
 /// Maximum length of an entry, in characters.
 const TEXT_CHARS: usize = 240;
@@ -307,16 +309,19 @@ fn session_entry(episode: &Episode, place: &Place<'_>) -> Entry {
     Entry { text, fit: place.fit, by_model, ..entry }
 }
 
-/// Returns the changed files, those with the most changed lines first.
+/// Returns the changed files: those changed again and again, whose changes have no sum, then those with the most changed
+/// lines.
 fn file_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry> {
     if !asked.is(Kind::Files) {
         return Vec::new();
     }
     let mut files: Vec<_> = episode.files_modified.iter().collect();
-    files.sort_by_key(|file| std::cmp::Reverse(file.added.saturating_add(file.removed)));
+    let lines = |file: &FileModified| file.added.saturating_add(file.removed);
+    files.sort_by_key(|file| (lines(file) > 0, std::cmp::Reverse(lines(file))));
     let told = files.into_iter().take(MOST_FILES).enumerate().map(|(number, file)| {
         let path = relative(&file.path, episode.cwd.as_deref());
-        let text = format!("{path} (+{} -{})", file.added, file.removed);
+        let counts = if lines(file) > 0 { format!(" (+{} -{})", file.added, file.removed) } else { String::new() };
+        let text = format!("{path}{counts}");
         let fit = asked.fit(path).max(place.fit);
         place.line(Sort::File, &text, Some(file.line), place.at, 2.4 - number as f32 * 0.01).with_fit(fit)
     });

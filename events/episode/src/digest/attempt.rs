@@ -73,7 +73,7 @@ pub fn attempts<'a>(items: &'a [Item], mut each: impl FnMut(Attempt<'a>)) {
 
 /// Returns a command line of a call as lists show it: with the directory that it changes to if that lies below `home`.
 pub(super) fn shown(deed: &Deed<'_>, command: &Command<'_>, home: Option<&str>) -> String {
-    in_its_directory(deed, command, home, &without_filter_mark(&command.shown()))
+    in_its_directory(deed, command, home, &without_filter_mark(command.shown()))
 }
 
 /// Puts before a part of a command line what leads to a directory below `home`.

@@ -42,7 +42,7 @@ const MAX_STEPS: usize = 8;
 pub(super) struct Command<'a> {
     /// The line without a leading `cd`, on one line.
     normal: String,
-    /// For a commit whose message has several lines: everything up to the end of the first, without the closing quote.
+    /// For a commit whose message has several lines: it with the first alone.
     subject: Option<String>,
     steps: Vec<Step<'a>>,
     /// What its output says about the result.
@@ -185,11 +185,8 @@ impl<'a> Command<'a> {
     }
 
     /// Returns the text to show: of a commit only the first line of its message.
-    pub(super) fn shown(&self) -> Cow<'_, str> {
-        match &self.subject {
-            Some(subject) => Cow::Owned(format!("{subject}\"")),
-            None => Cow::Borrowed(&self.normal),
-        }
+    pub(super) fn shown(&self) -> &str {
+        self.subject.as_deref().unwrap_or(&self.normal)
     }
 
     /// Returns true if every step only looks: finding nothing is not a failure of the work.
@@ -400,15 +397,22 @@ impl<'a> Step<'a> {
     }
 }
 
-/// Returns a commit up to the end of the first line of its message, if that has more: `git commit -m "Fix it`. The
-/// message may be in quotes or in a here-document inside them.
+/// Returns a commit up to the end of the first line of its message, if that has more, and what switches off its checks
+/// behind it: `git commit -m "Fix it" --no-verify`. The message may be in quotes or in a here-document inside them.
 fn subject(text: &str) -> Option<String> {
     let (before, message) = text.split_once("-m \"").or_else(|| text.split_once("-m '"))?;
     let document = message.strip_prefix("$(cat <<").and_then(|rest| rest.split_once('\n')).map(|(_, body)| body);
     let (first, _) = document.unwrap_or(message).trim_start().split_once('\n')?;
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let closed = first.contains(['"', '\'']) && document.is_none();
-    (!closed && !first.trim().is_empty()).then(|| format!("{} -m \"{}", words(before), words(first)))
+    let mut shown = format!("{} -m \"{}\"", words(before), words(first));
+    for word in switched_off(text) {
+        if !before.contains(&*word) {
+            shown.push(' ');
+            shown.push_str(&word);
+        }
+    }
+    (!closed && !first.trim().is_empty()).then_some(shown)
 }
 
 /// Returns the target of the line's leading `cd`, the last of several; empty without one.

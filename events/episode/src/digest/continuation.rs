@@ -319,7 +319,7 @@ fn broken_off(timeline: &Timeline<'_>) -> Option<String> {
         return None;
     }
     let what = || {
-        let command = last.kept_command().map(|command| command.shown().into_owned());
+        let command = last.kept_command().map(|command| command.shown().to_owned());
         let target = last.target().map(|target| timeline.relative_path(target));
         let what = command.unwrap_or_else(|| format!("{} {}", last.tool(), target.unwrap_or_default()));
         one_line(&without_filter_mark(&what), SHORT_CHARS)

@@ -95,7 +95,7 @@ fn exchange(timeline: &Timeline<'_>, round: &Round<'_>, interrupted: bool) -> Ex
         }
         let ran = deed.kept_command().filter(|_| !deed.was_cancelled());
         if let Some(command) = ran.filter(|command| !command.only_looks()) {
-            let text = one_line(&without_filter_mark(&command.shown()), LINE_CHARS);
+            let text = one_line(&without_filter_mark(command.shown()), LINE_CHARS);
             let run = Run { text, line: deed.line, outcome: deed.told_outcome() };
             match exchange.commands.iter().position(|known| known.text == run.text) {
                 Some(at) => exchange.commands[at] = run,

@@ -143,7 +143,7 @@ impl<'a> Walk<'a, '_> {
                 if steps.is_empty() && looks {
                     return;
                 }
-                let name = one_line(&without_filter_mark(&command.shown()), SHORT_CHARS);
+                let name = one_line(&without_filter_mark(command.shown()), SHORT_CHARS);
                 let improvised = command.improvises();
                 (Subject::Command { all: steps.clone(), steps }, name, !improvised)
             }

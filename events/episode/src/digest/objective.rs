@@ -92,7 +92,7 @@ fn ran_before(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     let prompt = timeline.rounds.get(*task.rounds.first()?)?.prompt.as_ref()?;
     let before = timeline.deeds.iter().take_while(|deed| deed.began < prompt.place).last()?;
     let ran = before.kept_command().filter(|_| before.is_persons())?;
-    Some(without_filter_mark(&ran.shown()))
+    Some(without_filter_mark(ran.shown()))
 }
 
 /// Returns a prompt, or of one that is too long the sentences that ask, and as many of the others as fit.

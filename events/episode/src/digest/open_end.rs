@@ -186,7 +186,7 @@ fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
 
 fn shown_call(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {
     if let Some(command) = deed.kept_command() {
-        return Some(format!("`{}`", one_line(&without_filter_mark(&command.shown()), SHORT_CHARS)));
+        return Some(format!("`{}`", one_line(&without_filter_mark(command.shown()), SHORT_CHARS)));
     }
     let target = deed.target().map(|target| timeline.relative_path(target)).unwrap_or_default();
     let what = one_line(&without_filter_mark(&format!("{} {target}", deed.tool())), SHORT_CHARS);

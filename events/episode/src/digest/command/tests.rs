@@ -218,6 +218,10 @@ fn a_commit_is_told_by_the_first_line_of_its_message() {
     for (text, expected) in [
         ("git commit -m \"$(cat <<'EOF'\nFix it\n\nLong story\nEOF\n)\"", "git commit -m \"Fix it\""),
         ("git add a && git commit -q -m \"Fix it\n\nLong", "git add a && git commit -q -m \"Fix it\""),
+        (
+            "git commit -m \"$(cat <<'EOF'\nFix --it\n\nLong -n\nEOF\n)\" --no-verify",
+            "git commit -m \"Fix --it\" --no-verify",
+        ),
         ("git commit -m 'One' \\\n  -m 'Two'", "git commit -m 'One' \\ -m 'Two'"),
         ("git commit -m \"One\"", "git commit -m \"One\""),
         ("mail -m \"a\nb\"", "mail -m \"a b\""),

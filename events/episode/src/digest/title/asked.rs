@@ -214,7 +214,7 @@ fn named(timeline: &Timeline<'_>, rounds: &[&Round<'_>], clause: &Clause<'_>) ->
     let ran = timeline.deeds.iter().take_while(|deed| rounds.first().is_some_and(|round| is_before(deed, round)));
     let ran =
         ran.filter(|deed| deed.is_persons()).last().and_then(|deed| deed.kept_command()).filter(|_| after.is_empty());
-    if let Some(ran) = ran.map(|command| command.shown().into_owned()) {
+    if let Some(ran) = ran.map(|command| command.shown().to_owned()) {
         let title = |what: &str| format!("{} {ran}{what} in {name}", before.join(" "));
         return [title(" errors"), title("")].into_iter().find(|title| fits(title)).map(|title| capitalised(&title));
     }
