@@ -37,8 +37,8 @@ use log::{Record, Tail};
 /// The file that marks a relay's folder.
 const MARK: &str = "baton-relay.json";
 const FORMAT: u32 = 1;
-/// Most writers whose logs are read.
-const MAX_WRITERS: usize = 1024;
+/// Most writers whose logs are read, members or not.
+const MAX_WRITERS: usize = 4096;
 /// Most bytes of frames in one answer, but for one long frame.
 const ANSWER_BYTES: u64 = 4 * 1024 * 1024;
 /// How often the folder is looked at.
@@ -183,6 +183,10 @@ impl Relay for Folder {
                     (place.2, received.more) = (0, true);
                 }
                 received.frames.extend(read.records.into_iter().filter_map(Record::into_frame));
+                // What stands before it counts; the rest may arrive.
+                received
+                    .problems
+                    .extend(read.damage.map(|damage| format!("{}: the log is damaged: {damage}", folder.display())));
             }
             received.cursor = serde_json::to_string(&places).unwrap_or_default();
             Ok(received)
@@ -205,14 +209,14 @@ impl Relay for Folder {
             if matches!(slot, Slot::Object(_)) && transcript_file::exists(&path) {
                 return Ok(());
             }
-            log::write_whole(&path, &bytes).map_err(|error| unavailable(&path, &error))
+            log::write_whole(&path, &bytes).map_err(|error| inner.failed(&path, &error))
         })
     }
 
     fn get(&self, slot: Slot) -> Pending<'_, Option<Vec<u8>>> {
         self.run(move |inner| {
             let path = inner.slot(slot);
-            log::read_whole(&path, MAX_OBJECT_BYTES as u64).map_err(|error| unavailable(&path, &error))
+            log::read_whole(&path, MAX_OBJECT_BYTES as u64).map_err(|error| inner.failed(&path, &error))
         })
     }
 
@@ -220,7 +224,7 @@ impl Relay for Folder {
         self.run(move |inner| {
             let path = inner.slot(slot);
             match std::fs::remove_file(&path).and_then(|()| durable::sync_parent(&path)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unavailable(&path, &error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(inner.failed(&path, &error)),
                 _ => Ok(()),
             }
         })
@@ -230,12 +234,13 @@ impl Relay for Folder {
         self.run(move |inner| {
             let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
             let tail = inner.tail(&tails, stream.writer)?;
+            let folder = inner.writer_folder(stream.writer);
             if !tail.streams.contains(&stream.stream) {
-                return Ok(());
+                // A crash may have come before the frames of an earlier generation were removed.
+                return log::remove_before(&folder, tail.generation).map_err(|error| inner.failed(&folder, &error));
             }
             tails.remove(&stream.writer);
             let Some(head) = tail.heads.get(&stream.stream).copied() else { return Ok(()) };
-            let folder = inner.writer_folder(stream.writer);
             let rewritten = log::rewrite_without(&folder, &tail, stream.stream, head);
             tails.insert(stream.writer, rewritten.map_err(|error| unavailable(&folder, &error))?);
             Ok(())
@@ -274,6 +279,16 @@ impl Inner {
                 self.root.join("o").join(&name[..2]).join(&name)
             }
             Slot::Named(name) => self.root.join("s").join(name.to_string()),
+        }
+    }
+
+    /// What went wrong in one place, if the rest can be used.
+    fn failed(&self, path: &Path, error: &io::Error) -> Error {
+        use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        let is_of_all = matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem);
+        match is_of_all || !transcript_file::exists(&self.root.join(MARK)) {
+            true => unavailable(path, error),
+            false => Error::Place(format!("{}: {error}", path.display())),
         }
     }
 

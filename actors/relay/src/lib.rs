@@ -1,7 +1,7 @@
 //! The same memory on every machine of a person and a team: publishes the sessions of shared projects, sealed, to a
 //! relay that understands none of it, and takes in what the other members published.
 //!
-//! - `keys`, `seal`: who may read and who has written
+//! - `keys`, `seal`, `boxes`: who may read and who has written
 //! - `transport`: the contract of a relay; `folder`, `nats`: the relays that there are; `opening`: which one is meant
 //! - `record`: what was accepted and published, on disk
 //! - `inbound`, `outbound`: one message in, one session out
@@ -18,6 +18,7 @@
 //! - Members trust each other to be members, not to be honest: a writer can only write under their own key, a session
 //!   of this home is never shadowed, and everything read is bounded, counted and said.
 
+mod boxes;
 mod folder;
 mod inbound;
 mod invitation;

@@ -50,7 +50,7 @@ use crate::keys::Name;
 use crate::seal::MAX_FRAME_BYTES;
 use crate::transport::{Error, MAX_OBJECT_BYTES, Pending, Received, Relay, Slot, Stream};
 use address::Address;
-pub(crate) use address::is_address;
+pub(crate) use address::{is_address, is_local};
 use connection::{Connection, PATIENCE};
 use kept::{HEADER_BYTES, Kept, PART_BYTES, last, number};
 
@@ -308,7 +308,14 @@ impl Relay for Nats {
                             Ok(info) => (info.stream_sequence, info.pending),
                             Err(error) => return Err(self.failed(error)),
                         };
-                        match self.frame_of(&message).await? {
+                        let frame = match self.frame_of(&message).await {
+                            Err(Error::Place(why)) => {
+                                received.problems.push(why);
+                                None
+                            }
+                            frame => frame?,
+                        };
+                        match frame {
                             Some(frame) => {
                                 bytes += frame.len();
                                 received.frames.push(frame);

@@ -70,11 +70,28 @@ impl Team {
                 "{count} sessions do not come to what their writers have; this version of Baton may be older than theirs"
             )),
         }
+        match state.shown_of_one() {
+            0 => {}
+            count => problems.push(format!(
+                "{count} sessions are published by several members; of each the one is shown that was here first"
+            )),
+        }
+        if let Some((count, why)) = state.refused_of(None) {
+            problems.push(format!("{count} messages of nobody who is known were refused, the last one: {why}"));
+        }
+        match own.map_or(0, |own| own.withheld.len()) {
+            0 => {}
+            count => problems.push(format!(
+                "{count} sessions were withdrawn from the team by another state of this home (a backup, or a copy), and are \
+                 not published; `baton forget` removes one here as well, `baton relay unshare PROJECT --retract` and \
+                 `share` publish a project's anew"
+            )),
+        }
         let writers = state.writers.values().map(|writer| {
-            let refused = state.refused_of(&writer.id);
+            let refused = state.refused_of(Some(&writer.id));
             let last_at = writer.sessions.values().map(|shared| shared.state.last_activity()).max();
             RelayWriter {
-                name: out(&writer.name),
+                name: out(&state.name_of(writer)),
                 machine: out(&writer.machine),
                 writer: writer.id.to_string(),
                 me: state.own.as_ref() == Some(&writer.id),
@@ -164,14 +181,13 @@ impl Team {
         let others: Vec<_> = state
             .writers
             .values()
-            .filter(|writer| writer.id != own.id && !writer.has_left && !state.is_removed(&writer.id))
+            .filter(|writer| writer.id != own.id && !writer.has_left && state.is_member(writer))
             .collect();
-        let removed = own.forgotten.keys().map(|session| {
-            let asked = (own.id.to_string(), session.clone());
-            let (done, waiting): (Vec<_>, Vec<_>) =
-                others.iter().partition(|writer| writer.acknowledged.contains(&asked));
+        let removed = own.forgotten.iter().map(|(session, tombstone)| {
+            let has_done = |writer: &&&Writer| writer.acknowledged.get(own.id.as_str()) >= Some(&tombstone.notice);
+            let (done, waiting): (Vec<_>, Vec<_>) = others.iter().partition(has_done);
             let names = |writers: Vec<&&Writer>| {
-                writers.iter().map(|writer| out(&format!("{} on {}", writer.name, writer.machine))).collect()
+                writers.iter().map(|writer| out(&format!("{} on {}", state.name_of(writer), writer.machine))).collect()
             };
             RelayRemoved { session_id: session.to_string(), removed_by: names(done), waiting_for: names(waiting) }
         });
@@ -195,10 +211,9 @@ fn entry(line: &Line) -> RelayEntry {
     let said = line.notice.as_ref().map(|notice| match &notice.said {
         Said::Joined { name, machine, .. } => format!("joined as {name} on {machine}"),
         Said::Left => "left".to_owned(),
-        Said::Removed { writer } => format!("removed {writer} from the team"),
-        Said::Rekeyed { .. } => "gave the team new keys".to_owned(),
+        Said::Removed { writers, .. } => format!("removed {} and gave the team new keys", writers.join(", ")),
         Said::Forgot { session, .. } => format!("forgot {session}"),
-        Said::Acknowledged { session, .. } => format!("removed {session}"),
+        Said::Acknowledged { writer, .. } => format!("removed what {writer} wanted removed"),
     });
     let events = line.batch.iter().flat_map(|batch| batch.events.iter().map(|event| event.kind.clone()));
     let conversation = line.batch.as_ref().and_then(|batch| batch.conversation.as_ref());

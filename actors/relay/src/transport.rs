@@ -45,6 +45,10 @@ pub(crate) enum Error {
     /// What is asked cannot be kept there.
     #[error("{0}")]
     Refused(String),
+    /// What lies in one place cannot be read or removed: it is longer than anything that belongs there, no file, or not
+    /// permitted. Everything else can.
+    #[error("{0}")]
+    Place(String),
 }
 
 /// Frames in the order of their streams.

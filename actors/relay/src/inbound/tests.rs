@@ -1,9 +1,10 @@
 use std::path::Path;
 
 use baton_events::session::Place;
-use baton_sharing::batch::{Said, StoredEvent, VERSION};
+use baton_sharing::batch::{MAX_NAME_BYTES, Said, StoredEvent, VERSION};
 
 use super::*;
+use crate::boxes;
 use crate::folder::Folder;
 use crate::keys::TeamKeys;
 
@@ -15,7 +16,7 @@ struct Reader {
     keys: Keys,
     folder: tempfile::TempDir,
     writer: Option<Writer>,
-    vouched: BTreeSet<String>,
+    membership: Membership,
 }
 
 impl Reader {
@@ -23,7 +24,7 @@ impl Reader {
         let folder = tempfile::tempdir().unwrap();
         let relay = Folder::create(&folder.path().join("relay"), team.team_name()).unwrap();
         let keys = Keys::generate(team.clone()).unwrap();
-        Self { relay, keys, folder, writer: None, vouched: BTreeSet::new() }
+        Self { relay, keys, folder, writer: None, membership: Membership::default() }
     }
 
     fn records(&self) -> &Path {
@@ -35,33 +36,36 @@ impl Reader {
         let stream = Frame::parse(frame).unwrap().header.stream;
         let writer = self.writer.as_ref();
         let known = Known {
-            writers: 1,
+            members: 1,
             is_waiting: false,
-            is_complete: true,
             session: writer.and_then(|it| it.sessions.get(it.streams.get(&stream)?).cloned()),
-            vouched: self.vouched.clone(),
+            membership: self.membership.clone(),
             writer: writer.map(|it| KnownWriter {
                 id: it.id.clone(),
                 key: it.key,
                 notices: it.notices,
-                is_removed: false,
+                is_member: self.membership.is_member(it.id.as_str(), it.introduced),
                 forgotten: it.forgotten.clone(),
                 sessions: it.sessions.len(),
                 stored: it.stored,
+                compacted: 0,
             }),
         };
         let inbound =
             Inbound { relay: &self.relay, keys: &self.keys, folder: self.folder.path(), now: NOW, later: &[] };
         match inbound.take(&known, frame).await {
             Ok(Taken::Recorded(change)) => {
+                if let Some(notice) = change.line.notice.as_ref().filter(|_| change.writer == self.keys.team.admin) {
+                    self.membership.apply(&notice.said);
+                }
                 match &mut self.writer {
                     Some(writer) => writer.apply(&change.line).unwrap(),
                     None => self.writer = Writer::joined(&change.writer, &change.line),
                 }
-                "recorded"
+                if change.refused.is_some() { "void" } else { "recorded" }
             }
             Ok(Taken::Known) => "known",
-            Err(NotTaken::Held(_)) => "held",
+            Err(NotTaken::Held { .. }) => "held",
             Err(NotTaken::Refused(_)) => "refused",
             Err(NotTaken::Failed(why)) => panic!("{why}"),
         }
@@ -126,7 +130,7 @@ fn secret() -> Secret {
 
 #[tokio::test]
 async fn behind_a_refused_message_nothing_counts_until_the_session_is_begun_anew() {
-    let team = TeamKeys::generate().unwrap();
+    let team = Keys::begin_team().unwrap().team;
     let (mut reader, ann, key) = (Reader::new(&team), Speaker::new(&team), secret());
     ann.puts_key(&reader.relay, &key).await;
     let long = "x".repeat(17 * MAX_NAME_BYTES);
@@ -139,8 +143,12 @@ async fn behind_a_refused_message_nothing_counts_until_the_session_is_begun_anew
         (ann.batch(4, true, "shop", &key), "recorded"),
         (ann.batch(5, false, "shop", &key), "recorded"),
         (ann.batch(4, true, "shop", &key), "known"),
-        // Notices have no beginning: one that is refused does not silence its writer.
-        (ann.says(3, Said::Left), "recorded"),
+        // None can be left out unseen, and one that is wrong does not silence its writer.
+        (ann.says(3, Said::Left), "held"),
+        (ann.says(2, Said::Forgot { session: SessionId::new("other").unwrap(), sequence: 1 }), "recorded"),
+        (ann.says(4, Said::Left), "held"),
+        (ann.says(3, removal(&ann.keys, &[], 2).0), "void"),
+        (ann.says(4, Said::Left), "recorded"),
     ] {
         assert_eq!(reader.take(&frame).await, expected);
     }
@@ -148,7 +156,7 @@ async fn behind_a_refused_message_nothing_counts_until_the_session_is_begun_anew
 
 #[tokio::test]
 async fn a_message_waits_for_its_key_and_a_new_beginning_ends_the_key_of_before() {
-    let team = TeamKeys::generate().unwrap();
+    let team = Keys::begin_team().unwrap().team;
     let (mut reader, ann, old, new) = (Reader::new(&team), Speaker::new(&team), secret(), secret());
     ann.puts_key(&reader.relay, &old).await;
     assert_eq!(reader.take(&ann.joins()).await, "recorded");
@@ -160,13 +168,13 @@ async fn a_message_waits_for_its_key_and_a_new_beginning_ends_the_key_of_before(
     let lines = record.read().unwrap().unwrap();
     let keys: Vec<_> = lines.iter().filter_map(|line| line.key.clone()).collect();
     assert_eq!(keys, [new], "the key of before is in no line");
-    let folded = Writer::fold(&ann.keys.writer(), &lines).unwrap();
+    let folded = record.fold(&ann.keys.writer()).unwrap().unwrap();
     assert_eq!(folded.sessions[&ann.session].sequence, 2);
 }
 
 #[tokio::test]
 async fn what_was_forgotten_is_not_shown_again_by_its_old_messages() {
-    let team = TeamKeys::generate().unwrap();
+    let team = Keys::begin_team().unwrap().team;
     let (ann, key) = (Speaker::new(&team), secret());
     for had_it in [true, false] {
         let mut reader = Reader::new(&team);
@@ -184,22 +192,67 @@ async fn what_was_forgotten_is_not_shown_again_by_its_old_messages() {
     }
 }
 
+/// What an administrator says to give a team another key than these had before, and the key.
+fn removal(of: &Keys, left: &[&Keys], epoch: u32) -> (Said, Secret) {
+    let key = secret();
+    let seal = |it: &&Keys| (it.writer().to_string(), boxes::seal(it.box_key().to_bytes(), &key).unwrap());
+    let boxes = left.iter().map(seal).collect();
+    (Said::Removed { writers: vec![of.writer().to_string()], epoch, key: key.hash(), boxes }, key)
+}
+
+/// A reader who has the keys of the first epoch, or of both, and has read what the administrator has said, or not.
 #[tokio::test]
-async fn who_has_old_keys_alone_joins_only_if_a_member_names_them() {
-    let old = TeamKeys::generate().unwrap();
-    let mut new = old.clone();
-    new.add_epochs(&old.next_epoch().unwrap());
-    for (theirs, mine, is_vouched, expected) in [
-        (&old, &old, false, "recorded"),
-        (&new, &new, false, "recorded"),
-        (&old, &new, false, "refused"),
-        (&old, &new, true, "recorded"),
-        (&new, &old, false, "held"),
+async fn who_has_old_keys_alone_joins_only_if_the_administrator_knows_them() {
+    let admin = Keys::begin_team().unwrap();
+    let ann = Speaker { keys: admin.clone(), session: SessionId::new("wombat").unwrap() };
+    let old = [(); 3].map(|()| Speaker::new(&admin.team));
+    let (removed, known) = (old[0].keys.clone(), old[1].keys.clone());
+    let (said, key) = removal(&removed, &[&admin, &known], 2);
+    let mut newest = admin.team.clone();
+    newest.add_epoch(2, key.clone());
+    let new = Speaker::new(&newest);
+    for (has_key, has_read, expected) in [
+        // Removed, known, not known, come by the new key.
+        (false, false, ["recorded", "recorded", "recorded", "held"]),
+        (true, false, ["held", "held", "held", "recorded"]),
+        (true, true, ["refused", "recorded", "refused", "recorded"]),
     ] {
-        let (mut reader, speaker) = (Reader::new(mine), Speaker::new(theirs));
-        if is_vouched {
-            reader.vouched.insert(speaker.keys.writer().to_string());
+        for (speaker, expected) in old.iter().chain([&new]).zip(expected) {
+            let mut reader = Reader::new(if has_key { &newest } else { &admin.team });
+            if has_read {
+                assert_eq!(reader.take(&ann.joins()).await, "recorded");
+                assert_eq!(reader.take(&ann.says(2, said.clone())).await, "recorded");
+                reader.writer = None;
+            }
+            assert_eq!(reader.take(&speaker.joins()).await, expected, "{has_key} {has_read}");
         }
-        assert_eq!(reader.take(&speaker.joins()).await, expected);
     }
+}
+
+/// What stands in the place of a session's key, where anybody can write, loses nothing of the session.
+#[tokio::test]
+async fn a_key_that_is_half_there_or_another_one_is_waited_for() {
+    let team = Keys::begin_team().unwrap().team;
+    let (mut reader, ann, key) = (Reader::new(&team), Speaker::new(&team), secret());
+    assert_eq!(reader.take(&ann.joins()).await, "recorded");
+    ann.puts_key(&reader.relay, &key).await;
+    let slot = Slot::Named(team.key_name(ann.stream()));
+    let right = reader.relay.get(slot).await.unwrap().unwrap();
+    let other = Speaker::new(&team);
+    let foreign = other.frame(Kind::Key, ann.stream(), 0, &key.0, team.current().1);
+    let short = ann.frame(Kind::Key, ann.stream(), 0, b"short", team.current().1);
+    let batch = ann.batch(1, true, "shop", &key);
+    let mut changed = right.clone();
+    changed[120] ^= 1;
+    for wrong in [&b""[..], &right[..right.len() / 2], &changed, &foreign, &short, &batch] {
+        reader.relay.put(slot, wrong.to_vec()).await.unwrap();
+        assert_eq!(reader.take(&batch).await, "held");
+    }
+    let path = reader.records().join("relay/s").join(team.key_name(ann.stream()).to_string());
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    assert_eq!(reader.take(&batch).await, "held", "a folder in its place");
+    std::fs::remove_dir(&path).unwrap();
+    reader.relay.put(slot, right).await.unwrap();
+    assert_eq!(reader.take(&batch).await, "recorded");
 }
