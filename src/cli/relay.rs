@@ -61,7 +61,7 @@ enum Action {
         #[command(flatten)]
         named: Named,
     },
-    /// Exclude a member's machine: it can read nothing that is published from now on
+    /// Exclude a member's machine from what is published from now on; only where the team was begun
     #[command(
         after_long_help = "Examples:\n  baton relay remove 6e87c6e2      a fingerprint as `baton relay who` shows it"
     )]
@@ -202,7 +202,8 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             })
         }
         Action::Leave { yes, options } => {
-            let question = "Leave the team, and remove its keys and everything of others from this machine?";
+            let question = "Leave the team, and remove its keys and everything of others from this machine? What you have \
+                published stays with the others, and you cannot have it removed any more.";
             if !agreed(*yes, options, question)? {
                 return Ok(ExitCode::FAILURE);
             }
@@ -410,16 +411,13 @@ fn show_behind(output: &Output, what: &str, behind: &RelayBehind) {
 
 fn show_writer(output: &Output, writer: &RelayWriter) {
     let last = writer.last_at.as_deref().map_or_else(String::new, |at| format!(", last {}", zone::minute(at)));
-    let me = if writer.me { " (this machine)" } else { "" };
-    let left = match (writer.removed, writer.left) {
-        (true, _) => ", was removed",
-        (false, true) => ", has left",
-        (false, false) => "",
-    };
+    let said = |is_so: bool, it: &'static str| if is_so { it } else { "" };
+    let (me, admin) = (said(writer.me, " (this machine)"), said(writer.admin, ", began the team"));
+    let left = [said(writer.removed, ", was removed"), said(writer.left && !writer.removed, ", has left")].concat();
     let key = output.styled(Style::Faint, &writer.writer);
     let sessions = print::counted(writer.sessions, "session");
     let (name, machine) = (print::plain(&writer.name), print::plain(&writer.machine));
-    output.line(&format!("  {name} on {machine}{me}: {sessions}{last}{left}  {key}"));
+    output.line(&format!("  {name} on {machine}{me}{admin}: {sessions}{last}{left}  {key}"));
     if let Some(why) = &writer.last_refused {
         print::note(&format!(
             "    {} refused, the last one: {}",

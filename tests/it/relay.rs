@@ -1,5 +1,6 @@
 //! A relay in a folder: two homes with real daemons, each with its own sessions.
 
+mod hostile;
 mod withdrawn;
 
 use std::collections::BTreeMap;

@@ -8,25 +8,24 @@
 //! For the home's own writer it is the outbox: the sequence that each session has reached, how many of its events, and
 //! what is put beside the streams, noted before it is put there.
 
+mod writer;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use baton_base::{durable, transcript_file};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
 use baton_conversation::record::{SessionId, Timestamp};
-use baton_events::session::State;
-use baton_sharing::batch::{Batch, Conversation, Notice, Said};
-use baton_sharing::membership::Membership;
+use baton_sharing::batch::{Batch, Notice};
 use baton_store::chunks::{ChunkStore, ManifestId};
-use ed25519_dalek::VerifyingKey;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::keys::{Name, Secret, WriterId};
+use crate::keys::{Secret, WriterId};
+pub(crate) use writer::{Begun, Shared, Tombstone, Writer};
 
 /// Bytes of a line's check.
 const CHECK: usize = 8;
@@ -93,93 +92,6 @@ pub(crate) struct MadeOf {
     pub(crate) rules: u32,
     /// Names of the chunks, in order.
     pub(crate) chunks: Vec<String>,
-}
-
-/// A session of a writer.
-#[derive(Clone, Debug)]
-pub(crate) struct Shared {
-    /// Sequence of the last message of its stream.
-    pub(crate) sequence: u64,
-    /// How many events it has on the writer's machine, as far as they were published.
-    pub(crate) through: u64,
-    /// What its published events come to.
-    pub(crate) state: State,
-    /// When it was first recorded here, and last.
-    pub(crate) since: Timestamp,
-    pub(crate) at: Timestamp,
-    /// Its current conversation.
-    pub(crate) conversation: Option<Conversation>,
-    /// Its own key, and the epoch of the key that this one is sealed by.
-    pub(crate) key: Secret,
-    pub(crate) epoch: u32,
-    /// See [`Line::made_of`].
-    pub(crate) made_of: MadeOf,
-    /// True if the events come to what the writer has.
-    pub(crate) agrees: bool,
-    /// See [`Line::received`].
-    pub(crate) received: bool,
-}
-
-/// That a session must be removed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tombstone {
-    /// The sequence that its stream had.
-    pub(crate) sequence: u64,
-    /// The notice that says it.
-    pub(crate) notice: u64,
-}
-
-/// What lies beside the stream of a session that is not published yet.
-#[derive(Clone, Debug)]
-pub(crate) struct Begun {
-    pub(crate) key: Secret,
-    pub(crate) epoch: u32,
-    pub(crate) objects: BTreeSet<ContentHash>,
-}
-
-impl Shared {
-    /// Bytes of its conversation, before compression.
-    fn stored(&self) -> u64 {
-        let chunks = self.conversation.iter().flat_map(|conversation| &conversation.chunks);
-        chunks.map(|chunk| chunk.bytes).fold(0, u64::saturating_add)
-    }
-}
-
-/// A writer, as far as their messages were recorded.
-#[derive(Clone, Debug)]
-pub(crate) struct Writer {
-    pub(crate) id: WriterId,
-    pub(crate) name: String,
-    pub(crate) machine: String,
-    /// Since when they are known here.
-    pub(crate) since: Timestamp,
-    /// Their public key: the first notice has it.
-    pub(crate) key: VerifyingKey,
-    /// The epoch of the team's key by which they introduced themselves.
-    pub(crate) introduced: u32,
-    /// Sequence of their last notice, taken or not.
-    pub(crate) notices: u64,
-    /// Their public key for what is sealed for them alone.
-    pub(crate) box_key: [u8; 32],
-    /// True if they have left.
-    pub(crate) has_left: bool,
-    /// What they say of who belongs to the team: it counts if they are its administrator.
-    pub(crate) membership: Membership,
-    pub(crate) sessions: BTreeMap<SessionId, Shared>,
-    /// Sessions that they want removed everywhere.
-    pub(crate) forgotten: Arc<BTreeMap<SessionId, Tombstone>>,
-    /// Of this home: sessions that another state of it has withdrawn, and this one has not.
-    pub(crate) withheld: BTreeSet<SessionId>,
-    /// Of this home: what was put beside streams, and no batch names yet.
-    pub(crate) begun: BTreeMap<SessionId, Begun>,
-    /// The last notice of each other writer up to which they have removed what those wanted removed.
-    pub(crate) acknowledged: BTreeMap<String, u64>,
-    /// Their sessions by the names of the streams.
-    pub(crate) streams: BTreeMap<Name, SessionId>,
-    /// Bytes of their conversations, before compression.
-    pub(crate) stored: u64,
-    /// Bytes of their record when it was last compacted.
-    pub(crate) compacted: u64,
 }
 
 /// Why a log cannot be used.
@@ -429,111 +341,54 @@ fn decode(line: &[u8]) -> Option<Line> {
     is_whole.then(|| serde_json::from_slice(json).ok()).flatten()
 }
 
-impl Writer {
-    /// Of this home: the sessions of which something is on the relay, or was withdrawn by another state of it.
-    pub(crate) fn on_relay(&self) -> impl Iterator<Item = &SessionId> {
-        let beside = self.begun.keys().chain(&self.withheld).filter(|id| !self.sessions.contains_key(*id));
-        self.sessions.keys().chain(beside)
+#[cfg(test)]
+mod tests {
+    use baton_sharing::batch::{Chunk, Conversation, VERSION};
+
+    use super::*;
+
+    fn batch(sequence: u64, session: &str, chunks: usize) -> Line {
+        let chunk = Chunk { name: ContentHash([1; 32]), items: 1, bytes: 1, object: ContentHash([2; 32]) };
+        let chunks = vec![chunk; chunks];
+        let conversation = Some(Conversation { generation: 0, filter_version: 0, item_version: 0, chunks });
+        let (session, form) = (SessionId::new(session).unwrap(), ContentHash([0; 32]));
+        let batch = Batch { v: VERSION, session, begin: false, through: 1, events: Vec::new(), conversation, form };
+        Line { sequence, batch: Some(batch), key: Some(Secret([3; 32])), ..Line::default() }
     }
 
-    /// A writer by their first notice; `None` if it is none, or its key is not that of this writer.
-    pub(crate) fn joined(id: &WriterId, line: &Line) -> Option<Self> {
-        let Said::Joined { name, machine, key, box_key } = &line.notice.as_ref()?.said else { return None };
-        let key = VerifyingKey::from_bytes(&hex::decode(key)?).ok()?;
-        if WriterId::of(&key) != *id || key.is_weak() {
-            return None;
+    #[test]
+    fn only_the_last_conversation_of_a_session_stays_in_a_long_log() {
+        let temp = tempfile::tempdir().unwrap();
+        let record = Record::new(temp.path(), &WriterId::parse(&"0a".repeat(16)).unwrap());
+        for sequence in 1..=8 {
+            record.append(&batch(sequence, if sequence % 2 == 0 { "even" } else { "odd" }, 8000)).unwrap();
         }
-        Some(Self {
-            id: id.clone(),
-            name: name.clone(),
-            machine: machine.clone(),
-            since: line.at,
-            key,
-            introduced: line.epoch,
-            notices: 1,
-            box_key: hex::decode(box_key)?,
-            has_left: false,
-            membership: Membership::default(),
-            sessions: BTreeMap::new(),
-            forgotten: Arc::default(),
-            withheld: BTreeSet::new(),
-            begun: BTreeMap::new(),
-            acknowledged: BTreeMap::new(),
-            streams: BTreeMap::new(),
-            stored: 0,
-            compacted: 0,
-        })
+        let (before, lines) = (record.size(), record.read().unwrap().unwrap());
+        assert!(before > COMPACT_BYTES, "{before}");
+        assert_eq!(record.compact(before).unwrap(), None, "not twice as long as it was");
+        let after = record.compact(0).unwrap().unwrap();
+        assert!(after == record.size() && after < before / 3, "{after} of {before}");
+        let compacted = record.read().unwrap().unwrap();
+        for (line, now) in lines.iter().zip(&compacted) {
+            let (was, is) = (line.batch.as_ref().unwrap(), now.batch.as_ref().unwrap());
+            assert_eq!((line.sequence, &was.session, &was.events), (now.sequence, &is.session, &is.events));
+            assert_eq!(is.conversation.is_some(), line.sequence > 6);
+        }
     }
 
-    /// Adds a message.
-    pub(crate) fn apply(&mut self, line: &Line) -> Result<(), baton_sharing::batch::Error> {
-        if line.session().is_none() {
-            self.notices = line.sequence;
+    /// What a crash has left of a line is cut off, so that the next one does not continue it.
+    #[test]
+    fn a_torn_line_is_cut_off_and_a_damaged_one_is_said() {
+        let temp = tempfile::tempdir().unwrap();
+        let record = Record::new(temp.path(), &WriterId::parse(&"0a".repeat(16)).unwrap());
+        record.append(&batch(1, "one", 1)).unwrap();
+        let whole = fs::read(record.log()).unwrap();
+        for end in [1, whole.len() / 2, whole.len() - 1] {
+            fs::write(record.log(), [&whole[..], &whole[..end]].concat()).unwrap();
+            assert_eq!(record.read().unwrap().unwrap().len(), 1);
+            assert_eq!(fs::read(record.log()).unwrap(), whole);
         }
-        if let Some(notice) = &line.notice {
-            self.membership.apply(&notice.said);
-            match &notice.said {
-                Said::Joined { name, machine, .. } => {
-                    (self.name, self.machine, self.has_left) = (name.clone(), machine.clone(), false);
-                }
-                Said::Left => self.has_left = true,
-                Said::Removed { .. } => {}
-                Said::Forgot { session, sequence } => {
-                    let gone = self.sessions.remove(session);
-                    self.stored = self.stored.saturating_sub(gone.as_ref().map_or(0, Shared::stored));
-                    self.streams.retain(|_, of| of != session);
-                    let known = Arc::make_mut(&mut self.forgotten).entry(session.clone()).or_default();
-                    let reached = gone.map_or(0, |gone| gone.sequence).max(*sequence).max(known.sequence);
-                    *known = Tombstone { sequence: reached, notice: line.sequence };
-                    self.begun.remove(session);
-                    match line.received {
-                        true => self.withheld.insert(session.clone()),
-                        false => self.withheld.remove(session),
-                    };
-                }
-                Said::Acknowledged { writer, notices } => {
-                    self.acknowledged.insert(writer.clone(), *notices);
-                }
-            }
-        }
-        if let (Some(Intended { session, objects }), Some(key)) = (&line.intended, &line.key) {
-            let new = || Begun { key: key.clone(), epoch: line.epoch, objects: BTreeSet::new() };
-            let begun = self.begun.entry(session.clone()).or_insert_with(new);
-            (begun.key, begun.epoch) = (key.clone(), line.epoch);
-            begun.objects.extend(objects);
-        }
-        if let (Some(batch), Some(key)) = (&line.batch, &line.key) {
-            Arc::make_mut(&mut self.forgotten).remove(&batch.session);
-            self.withheld.remove(&batch.session);
-            if batch.conversation.is_some() {
-                self.begun.remove(&batch.session);
-            }
-            let before = self.sessions.get(&batch.session);
-            let size_before = before.map_or(0, Shared::stored);
-            let state = batch.fold(before.map(|before| before.state.clone()).unwrap_or_default())?;
-            let conversation = batch.conversation.clone();
-            let shared = Shared {
-                sequence: line.sequence,
-                through: batch.through,
-                since: line.since.or_else(|| Some(before?.since)).unwrap_or(line.at),
-                at: line.at,
-                agrees: batch.agrees_with(&state),
-                // Chunks of one conversation are no parts of another one.
-                made_of: match (&line.made_of, &conversation) {
-                    (Some(made_of), _) => made_of.clone(),
-                    (None, Some(_)) => MadeOf::default(),
-                    (None, None) => before.map(|before| before.made_of.clone()).unwrap_or_default(),
-                },
-                conversation: conversation.or_else(|| before?.conversation.clone()),
-                received: line.received,
-                key: key.clone(),
-                epoch: line.epoch,
-                state,
-            };
-            self.stored = (self.stored + shared.stored()).saturating_sub(size_before);
-            self.streams.extend(Name::parse(&line.stream).map(|stream| (stream, batch.session.clone())));
-            self.sessions.insert(batch.session.clone(), shared);
-        }
-        Ok(())
+        fs::write(record.log(), [&whole[..20], &whole[..]].concat()).unwrap();
+        assert!(matches!(record.read(), Err(Error::Damaged { line: 1 })));
     }
 }

@@ -7,8 +7,11 @@
 mod intake;
 mod publishing;
 mod showing;
+mod state;
+#[cfg(test)]
+mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,24 +20,24 @@ use std::time::Duration;
 use baton_base::clock::Clock;
 use baton_base::latest::Latest;
 use baton_config::settings::{self, Settings, SettingsReader};
-use baton_conversation::record::{Position, SequenceNumber, SessionId, Timestamp};
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::others::Others;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::session::{Phase, UnindexedReason};
 use baton_journal::Journal;
 use baton_journal::session_table::TableReader;
 use baton_sharing::batch::{Said, is_name};
-use baton_sharing::membership::Membership;
 use baton_store::chunks::ChunkStore;
 use baton_views::visibility;
 use tokio::sync::{Notify, watch};
 
-use crate::inbound::{Change, Known, KnownWriter};
-use crate::keys::{Keys, Name, WriterId};
+use crate::inbound::Change;
+use crate::keys::{Keys, WriterId};
 use crate::opening;
 use crate::outbound::{Drafts, Outbound};
 use crate::record::{Record, Writer};
 use crate::transport::Relay;
+pub(crate) use state::State;
 
 /// Pauses between attempts to reach the relay.
 const RETRY: Duration = Duration::from_secs(1);
@@ -89,122 +92,6 @@ pub(crate) struct Member {
     is_current: bool,
     /// When everything was last received again.
     received_again: Option<Timestamp>,
-}
-
-#[derive(Default)]
-pub(crate) struct State {
-    pub(crate) writers: BTreeMap<WriterId, Writer>,
-    /// The writers by their names on the relay.
-    names: BTreeMap<Name, WriterId>,
-    /// The team's administrator.
-    pub(crate) admin: Option<WriterId>,
-    /// This home.
-    pub(crate) own: Option<WriterId>,
-    /// Frames whose stream waits, in order, and why.
-    pub(crate) held: BTreeMap<(Name, Name), Held>,
-    /// True if frames were dropped that have to be received again, from the start.
-    has_dropped: bool,
-    /// True if something has changed by which they may be of use, or find room.
-    may_receive_again: bool,
-    /// True if held frames may be taken now.
-    may_take_held: bool,
-    /// True if the held frames on disk are others.
-    is_held_changed: bool,
-    /// True if the state may be behind what is recorded.
-    is_stale: bool,
-    /// Refused frames by writer, all who are unknown as one: how many, and why the last one.
-    refused: BTreeMap<Option<WriterId>, (u64, String)>,
-    /// Why the relay or this machine does not do what it should.
-    pub(crate) problem: Option<String>,
-    /// What is wrong with what others have put on the relay.
-    pub(crate) warnings: Vec<String>,
-    /// Sessions of this home whose traces on the relay are gone.
-    destroyed: BTreeSet<SessionId>,
-    /// The name and machine by which this process has introduced this home.
-    introduced: Option<(String, String)>,
-    /// True if something may have been said or published of which no record was made.
-    is_unsure: bool,
-    /// True if something of this home has come that it has not said: somebody else has its keys.
-    is_copied: bool,
-    /// When others were last told what was removed here, and whether they wait for it.
-    acknowledged: Option<Timestamp>,
-    owes_acknowledgement: bool,
-    /// True if the last round came to its end.
-    pub(crate) is_connected: bool,
-    /// Versions of sessions that have nothing more to publish.
-    settled: BTreeMap<SessionId, SequenceNumber>,
-    /// Position up to which the session table was looked at.
-    looked: Option<Position>,
-    /// The settings for which that holds.
-    looked_by: Option<Arc<Settings>>,
-    /// Why single sessions of this home are not published.
-    unpublished: BTreeMap<SessionId, String>,
-    /// Why single sessions are not removed from the relay yet.
-    pub(crate) undestroyed: BTreeMap<SessionId, String>,
-    /// Projects of this home by the address of their repository.
-    remotes: BTreeMap<String, String>,
-}
-
-#[derive(Default)]
-pub(crate) struct Held {
-    pub(crate) frames: VecDeque<Vec<u8>>,
-    pub(crate) why: String,
-    /// Bytes of the frames, with what each costs beside them.
-    bytes: usize,
-    /// Bytes of conversations that may be stored for them.
-    stored: u64,
-}
-
-impl State {
-    /// True if this version of a session has nothing more to publish.
-    pub(crate) fn is_settled(&self, id: &SessionId, version: SequenceNumber) -> bool {
-        self.settled.get(id) == Some(&version)
-    }
-
-    /// What the team's administrator has said.
-    pub(crate) fn membership(&self) -> Option<&Membership> {
-        self.admin.as_ref().and_then(|admin| self.writers.get(admin)).map(|admin| &admin.membership)
-    }
-
-    /// True if the administrator has removed this writer.
-    pub(crate) fn is_removed(&self, writer: &WriterId) -> bool {
-        self.membership().is_some_and(|membership| membership.is_removed(writer.as_str()))
-    }
-
-    /// True if a writer belongs to the team. Whoever has left does until there are new keys.
-    pub(crate) fn is_member(&self, writer: &Writer) -> bool {
-        let by = |membership: &Membership| membership.is_member(writer.id.as_str(), writer.introduced);
-        self.membership().is_none_or(by)
-    }
-
-    /// Those who belong to the team.
-    pub(crate) fn members(&self) -> impl Iterator<Item = &Writer> {
-        self.writers.values().filter(|writer| self.is_member(writer))
-    }
-
-    /// What keeps single sessions of this home from being published.
-    pub(crate) fn unpublished(&self) -> impl Iterator<Item = String> + '_ {
-        let removed =
-            self.undestroyed.iter().map(|(id, why)| format!("session {id} is not removed from the relay: {why}"));
-        removed.chain(self.unpublished.iter().map(|(id, why)| format!("session {id} is not published: {why}")))
-    }
-
-    /// Counts a refused frame. Returns true if it is the first of its writer.
-    fn refuse(&mut self, writer: Name, why: String) -> bool {
-        let refused = self.refused.entry(self.names.get(&writer).cloned()).or_default();
-        *refused = (refused.0.saturating_add(1), why);
-        refused.0 == 1
-    }
-
-    /// All frames that wait.
-    pub(crate) fn held_frames(&self) -> impl Iterator<Item = &Vec<u8>> {
-        self.held.values().flat_map(|held| &held.frames)
-    }
-
-    /// What was refused of a writer; of `None`, of all who are unknown.
-    pub(crate) fn refused_of(&self, writer: Option<&WriterId>) -> Option<&(u64, String)> {
-        self.refused.get(&writer.cloned())
-    }
 }
 
 impl Team {
@@ -429,63 +316,15 @@ impl Team {
 
     /// Applies what was recorded.
     fn apply(&self, member: &Member, change: Change) {
-        let Change { writer: id, line, compacted, .. } = change;
-        let mut state = self.state();
-        // Of whom nothing was known before, what was dropped may be of use now.
-        state.may_receive_again |= !state.writers.contains_key(&id);
-        let session = line.batch.as_ref().map(|batch| batch.session.clone());
-        let applied = match state.writers.get_mut(&id) {
-            Some(writer) => writer.apply(&line).map_err(|error| error.to_string()),
-            None => match Writer::joined(&id, &line) {
-                Some(writer) => {
-                    state.names.insert(member.keys.team.writer_name(&id), id.clone());
-                    state.writers.insert(id.clone(), writer);
-                    Ok(())
-                }
-                None => Err("it does not introduce its writer".to_owned()),
-            },
-        };
-        if let Err(error) = applied {
-            tracing::error!(%error, writer = %id, "recorded message not applied");
-            state.is_stale = true;
-        }
-        if let (Some(size), Some(writer)) = (compacted, state.writers.get_mut(&id)) {
-            writer.compacted = size;
-        }
-        drop(state);
+        let session = change.line.batch.as_ref().map(|batch| batch.session.clone());
+        self.state().apply(&member.keys.team, &change);
+        let line = change.line;
         match (session, line.notice.map(|notice| notice.said)) {
             (Some(session), _) => self.show(&session),
             // By them it is told who has a session, and how they are named.
             (None, Some(Said::Joined { .. } | Said::Left | Said::Removed { .. })) => self.publish_others(),
             _ => {}
         }
-    }
-
-    /// What is known of a stream and its writer.
-    fn known(&self, (writer, stream): (Name, Name)) -> Known {
-        let state = self.state();
-        let known = state.names.get(&writer).and_then(|id| state.writers.get(id));
-        let is_waiting = state.held.keys().any(|(of, _)| *of == writer);
-        let session = known.and_then(|known| known.sessions.get(known.streams.get(&stream)?).cloned());
-        let held =
-            state.held.iter().filter(|((of, held), _)| *of == writer && *held != stream).map(|(_, held)| held.stored);
-        let stored = known.map_or(0, |known| known.stored).saturating_add(held.fold(0, u64::saturating_add));
-        let membership = match known {
-            None => state.membership().cloned().unwrap_or_default(),
-            Some(_) => Membership::default(),
-        };
-        let writer = known.map(|known| KnownWriter {
-            id: known.id.clone(),
-            key: known.key,
-            notices: known.notices,
-            is_member: state.is_member(known),
-            sessions: known.sessions.len(),
-            stored,
-            forgotten: known.forgotten.clone(),
-            compacted: known.compacted,
-        });
-        let members = if known.is_none() { state.members().filter(|member| !member.has_left).count() } else { 0 };
-        Known { members, writer, is_waiting, session, membership }
     }
 }
 

@@ -1,11 +1,15 @@
 use std::path::Path;
 
-use baton_events::session::Place;
+use baton_conversation::hash::ContentHash;
+use baton_events::schema::item;
+use baton_events::session::{EffectId, Place, Tier};
 use baton_sharing::batch::{MAX_NAME_BYTES, Said, StoredEvent, VERSION};
+
+use baton_store::chunks::{Header, Manifest};
 
 use super::*;
 use crate::boxes;
-use crate::folder::Folder;
+use crate::folder::{Folder, object_name};
 use crate::keys::TeamKeys;
 
 const NOW: Timestamp = Timestamp(1_900_000_000_000);
@@ -67,7 +71,7 @@ impl Reader {
             Ok(Taken::Known) => "known",
             Err(NotTaken::Held { .. }) => "held",
             Err(NotTaken::Refused(_)) => "refused",
-            Err(NotTaken::Failed(why)) => panic!("{why}"),
+            Err(NotTaken::Failed(_)) => "failed",
         }
     }
 }
@@ -113,7 +117,7 @@ impl Speaker {
     fn batch(&self, sequence: u64, begin: bool, project: &str, key: &Secret) -> Vec<u8> {
         let events = vec![StoredEvent::new(&Event::Located { place: Place::new(".", project) })];
         let session = self.session.clone();
-        let form = baton_conversation::hash::ContentHash([0; 32]);
+        let form = ContentHash([0; 32]);
         let batch = Batch { v: VERSION, session, begin, through: sequence, events, conversation: None, form };
         self.frame(Kind::Batch, self.stream(), sequence, &batch.encode(), key)
     }
@@ -255,4 +259,96 @@ async fn a_key_that_is_half_there_or_another_one_is_waited_for() {
     std::fs::remove_dir(&path).unwrap();
     reader.relay.put(slot, right).await.unwrap();
     assert_eq!(reader.take(&batch).await, "recorded");
+}
+
+/// A batch whose conversation has these chunks of one item each, and the objects that hold them.
+fn told(ann: &Speaker, sequence: u64, key: &Secret, texts: &[&str]) -> (Vec<u8>, Vec<(ContentHash, Vec<u8>)>) {
+    let (mut chunks, mut objects) = (Vec::new(), Vec::new());
+    for text in texts {
+        let lines = format!("{{\"line\":1,\"kind\":\"reply\",\"text\":\"{text}\"}}\n").into_bytes();
+        let sealed = seal::seal_object(&lines, key, &ann.stream().0).unwrap();
+        let object = object_name(&sealed);
+        chunks.push(batch::Chunk { name: object_name(&lines), items: 1, bytes: lines.len() as u64, object });
+        objects.push((object, sealed));
+    }
+    let references = chunks.iter().map(conversation::reference).collect();
+    let header = Header { item_version: item::ITEM_VERSION, ..Header::default() };
+    let (manifest, _) = Manifest::assemble(header, references).unwrap();
+    let episode = EpisodeRef {
+        uuid: serde_json::from_str("\"00000000-0000-0000-0000-000000000001\"").unwrap(),
+        tier: Tier::Extractive,
+        hash: ContentHash([0; 32]),
+        filter_version: 1,
+        generation: 0,
+        to: 1,
+        manifest,
+        items: texts.len() as u64,
+        at: NOW,
+    };
+    let effect = EffectId { generation: 0, start: 1 };
+    let events = vec![StoredEvent::new(&Event::Indexed { effect, episode })];
+    let conversation =
+        batch::Conversation { generation: 0, filter_version: 0, item_version: item::ITEM_VERSION, chunks };
+    let form = ContentHash([0; 32]);
+    let batch = Batch {
+        v: VERSION,
+        session: ann.session.clone(),
+        begin: sequence == 1,
+        through: sequence,
+        events,
+        conversation: Some(conversation),
+        form,
+    };
+    (ann.frame(Kind::Batch, ann.stream(), sequence, &batch.encode(), key), objects)
+}
+
+fn files(reader: &Reader, ann: &Speaker) -> usize {
+    let blobs = Record::new(reader.records(), &ann.keys.writer()).blobs();
+    std::fs::read_dir(blobs.folder_of(&ann.session)).map_or(0, Iterator::count)
+}
+
+#[tokio::test]
+async fn a_conversation_waits_for_its_parts_and_of_a_refused_one_nothing_stays() {
+    let team = Keys::begin_team().unwrap().team;
+    let (mut reader, ann, key) = (Reader::new(&team), Speaker::new(&team), secret());
+    ann.puts_key(&reader.relay, &key).await;
+    assert_eq!(reader.take(&ann.joins()).await, "recorded");
+    let (first, objects) = told(&ann, 1, &key, &["one", "two"]);
+    let put = async |reader: &Reader, (object, sealed): &(ContentHash, Vec<u8>)| {
+        reader.relay.put(Slot::Object(*object), sealed.clone()).await.unwrap();
+    };
+    put(&reader, &objects[0]).await;
+    assert_eq!((reader.take(&first).await, files(&reader, &ann)), ("held", 1));
+    put(&reader, &objects[1]).await;
+    assert_eq!((reader.take(&first).await, files(&reader, &ann)), ("recorded", 3));
+    // Its last chunk is no conversation: what came before it is removed again, and what was recorded stays.
+    let (second, objects) = told(&ann, 2, &key, &["one", "two", "three", "\",\"no item"]);
+    for object in &objects {
+        put(&reader, object).await;
+    }
+    assert_eq!((reader.take(&second).await, files(&reader, &ann)), ("refused", 3));
+    // An object serves the stream alone that it was sealed for.
+    let other = Speaker { keys: ann.keys.clone(), session: SessionId::new("numbat").unwrap() };
+    other.puts_key(&reader.relay, &key).await;
+    let (third, _) = told(&other, 1, &key, &["one"]);
+    let (_, objects) = told(&ann, 1, &key, &["one"]);
+    let (_, of_other) = told(&other, 1, &key, &["one"]);
+    assert_ne!(objects[0].0, of_other[0].0);
+    assert_eq!(reader.take(&third).await, "held");
+}
+
+/// A disk that is full is not the writer's fault: the message comes again.
+#[tokio::test]
+async fn what_cannot_be_stored_here_is_neither_refused_nor_recorded() {
+    let team = Keys::begin_team().unwrap().team;
+    let (mut reader, ann, key) = (Reader::new(&team), Speaker::new(&team), secret());
+    ann.puts_key(&reader.relay, &key).await;
+    assert_eq!(reader.take(&ann.joins()).await, "recorded");
+    let (frame, objects) = told(&ann, 1, &key, &["one"]);
+    reader.relay.put(Slot::Object(objects[0].0), objects[0].1.clone()).await.unwrap();
+    let blobs = reader.records().join(ann.keys.writer().as_str()).join("blobs");
+    std::fs::write(&blobs, b"no folder").unwrap();
+    assert_eq!(reader.take(&frame).await, "failed");
+    std::fs::remove_file(&blobs).unwrap();
+    assert_eq!(reader.take(&frame).await, "recorded");
 }

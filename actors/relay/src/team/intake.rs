@@ -13,7 +13,6 @@ use baton_sharing::batch::Said;
 use serde::{Deserialize, Serialize};
 
 use super::{Member, State, Team};
-use crate::boxes;
 use crate::inbound::{Inbound, NotTaken, Taken};
 use crate::keys::{Name, WriterId};
 use crate::record::Record;
@@ -166,7 +165,7 @@ impl Team {
     /// Takes in one frame, or holds or refuses it.
     async fn take(&self, member: &Member, stream: (Name, Name), frame: &[u8], later: &[&[u8]]) -> Result<(), String> {
         let is_behind = self.state().held.contains_key(&stream);
-        let known = self.known(stream);
+        let known = self.state().known(stream);
         let inbound = Inbound {
             relay: &*member.relay,
             keys: &member.keys,
@@ -250,20 +249,10 @@ impl Team {
 
     /// Adds keys that the administrator has given the team. Returns true if there were any.
     pub(super) async fn adopt_keys(&self, member: &mut Member) -> Result<bool, String> {
-        let own = member.keys.writer();
-        let given: Vec<_> = {
-            let state = self.state();
-            let given = state.membership().into_iter().flat_map(|membership| membership.keys_of(own.as_str()));
-            let new = given.filter(|(epoch, ..)| member.keys.team.of_epoch(*epoch).is_none());
-            new.map(|(epoch, hash, sealed)| (epoch, boxes::open(&member.keys, sealed).filter(|key| key.hash() == hash)))
-                .collect()
-        };
+        let given = self.state().new_keys(&member.keys);
         let mut is_new = false;
         for (epoch, key) in given {
-            match key {
-                Some(key) => is_new |= member.keys.team.add_epoch(epoch, key),
-                None => tracing::warn!(epoch, "the key that the administrator has given this home is another one"),
-            }
+            is_new |= member.keys.team.add_epoch(epoch, key);
         }
         if !is_new {
             return Ok(false);

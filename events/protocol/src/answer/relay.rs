@@ -77,7 +77,10 @@ pub struct RelayWriter {
     /// True for this home.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub me: bool,
-    /// True if a member has removed it from the team.
+    /// True for the home that began the team, which alone removes members.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub admin: bool,
+    /// True if it was removed from the team, or has no keys of it any more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
     /// True if it has left the team.

@@ -1,0 +1,140 @@
+//! What lies on the relay where it should not, and homes that come back with what they had before.
+
+use super::*;
+
+/// Copies a folder.
+fn copied(from: &Path, to: &Path) {
+    for file in files_below(from) {
+        let target = to.join(file.strip_prefix(from).unwrap());
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        std::fs::copy(&file, target).unwrap();
+    }
+}
+
+fn problems(world: &World) -> String {
+    status(world)["problems"].to_string()
+}
+
+#[test]
+fn what_is_wrong_in_one_place_holds_up_nothing_else() {
+    let pair = Pair::new();
+    let (ann, bob) = (&pair.ann, &pair.bob);
+    ann.ok(&["relay", "share", SHARED, "--yes"]);
+    settled(bob);
+    bob.stop();
+    worked(ann, 1, SHARED, SAID);
+    settled(ann);
+    let [object] = &files_below(&pair.folder.join("o"))[..] else { panic!("one chunk") };
+    let [slot] = &files_below(&pair.folder.join("s"))[..] else { panic!("one key") };
+    let (sealed, key) = (std::fs::read(object).unwrap(), std::fs::read(slot).unwrap());
+    std::fs::remove_file(object).unwrap();
+    std::fs::create_dir(object).unwrap();
+    worked(ann, 4, SHARED, "the bilby index is next");
+
+    arrives(bob, "bilby index", &id(4));
+    let waits = || status(bob)["lag"]["in"]["events"] == 1;
+    assert!(wait(waits), "{}", status(bob));
+    assert!(bob.found("wombat cache").is_empty());
+    // The key is a torn file for a while, the object too long; then both are what they were.
+    std::fs::remove_dir(object).unwrap();
+    std::fs::write(slot, &key[..key.len() / 2]).unwrap();
+    std::fs::write(object, vec![0; 18 << 20]).unwrap();
+    worked(ann, 5, SHARED, "the dugong is last");
+    arrives(bob, "dugong", &id(5));
+    assert!(waits(), "{}", status(bob));
+    std::fs::write(object, &sealed).unwrap();
+    std::fs::write(slot, &key).unwrap();
+    bob.stop();
+    arrives(bob, "wombat cache", &id(1));
+    settled(bob);
+
+    // Nor does what cannot be removed keep anything else on the relay.
+    std::fs::remove_file(object).unwrap();
+    std::fs::create_dir(object).unwrap();
+    ann.ok(&["forget", &id(1), "--yes"]);
+    ann.ok(&["forget", &id(4), "--yes"]);
+    worked(ann, 6, SHARED, "the quoll comes after it");
+    arrives(bob, "quoll", &id(6));
+    assert!(wait(|| bob.found("wombat cache").is_empty() && bob.found("bilby index").is_empty()), "{}", bob.log());
+    assert!(wait(|| problems(ann).contains("not removed from the relay")), "{}", status(ann));
+    let keys = || files_below(&pair.folder.join("s")).len();
+    assert!(wait(|| keys() == 2), "{} keys, of the two that are shown", keys());
+    std::fs::remove_dir(object).unwrap();
+    ann.stop();
+    assert!(wait(|| problems(ann) == "[]"), "{}", status(ann));
+}
+
+#[test]
+fn a_home_that_is_set_back_publishes_nothing_that_was_forgotten_since() {
+    let pair = Pair::sharing();
+    let (ann, bob) = (&pair.ann, &pair.bob);
+    let kept = ann.path("kept");
+    ann.stop();
+    copied(ann.home(), &kept);
+    ann.ok(&["forget", &id(1), "--yes"]);
+    assert!(wait(|| bob.found("wombat cache").is_empty()), "{}", bob.log());
+    settled(ann);
+    ann.stop();
+
+    std::fs::remove_dir_all(ann.home()).unwrap();
+    copied(&kept, ann.home());
+    assert!(wait(|| problems(ann).contains("withdrawn")), "{}", status(ann));
+    worked(ann, 4, SHARED, "the bilby index is next");
+    arrives(bob, "bilby index", &id(4));
+    settled(ann);
+    assert!(bob.found("wombat cache").is_empty());
+    assert_eq!(files_below(&pair.folder.join("s")).len(), 1, "its key is not there");
+    assert_eq!(ann.found("wombat cache"), [id(1)]);
+
+    // Only what the person asks for brings it back.
+    ann.ok(&["relay", "unshare", SHARED, "--retract"]);
+    assert!(wait(|| bob.found("bilby index").is_empty()), "{}", bob.log());
+    ann.ok(&["relay", "share", SHARED, "--yes"]);
+    arrives(bob, "wombat cache", &id(1));
+    assert_eq!(problems(ann), "[]");
+}
+
+#[test]
+fn who_leaves_and_joins_again_is_shown_with_what_they_do_from_then_on() {
+    let pair = Pair::new();
+    let (ann, bob) = (&pair.ann, &pair.bob);
+    let mut transcript = worked(bob, 1, SHARED, SAID);
+    bob.ok(&["relay", "share", SHARED, "--yes"]);
+    arrives(ann, "wombat cache", &id(1));
+    bob.ok(&["relay", "leave", "--yes"]);
+    pair.join(bob, "Bob");
+    bob.ok(&["relay", "share", SHARED, "--yes"]);
+    transcript.prompt("now the numbat queue has to drain").reply("It drains.");
+    bob.close(&id(1));
+    arrives(ann, "numbat queue", &id(1));
+    // A name is nobody's: the one who was here first has it without more.
+    let from = text(&ann.show(&id(1))["from"]["name"]);
+    assert!(from.starts_with("Bob ("), "{from}");
+    let refused = bob.run(&["relay", "remove", &text(&status(ann)["writer"])[..8], "--yes"]);
+    assert!(refused.code == 1 && refused.err.contains("Ann on"), "{}", refused.err);
+}
+
+/// A relay that is set back is a conflict, and nothing is added to it.
+#[test]
+fn a_relay_that_was_set_back_gets_no_objects_that_nobody_can_reach() {
+    let pair = Pair::new();
+    let ann = &pair.ann;
+    let mut transcript = worked(ann, 1, SHARED, SAID);
+    ann.ok(&["relay", "share", SHARED, "--yes"]);
+    settled(ann);
+    let kept = ann.path("kept");
+    copied(&pair.folder, &kept);
+    transcript.prompt("now the numbat queue has to drain").reply("It drains.");
+    ann.close(&id(1));
+    settled(ann);
+    ann.stop();
+    std::fs::remove_dir_all(&pair.folder).unwrap();
+    copied(&kept, &pair.folder);
+    let objects = files_below(&pair.folder.join("o"));
+    for said in ["and the potoroo too", "and the bandicoot"] {
+        transcript.prompt(said).reply("It moved.");
+        ann.close(&id(1));
+        assert!(wait(|| problems(ann).contains("set back to an earlier state")), "{}", status(ann));
+    }
+    assert_eq!(files_below(&pair.folder.join("o")), objects);
+}
