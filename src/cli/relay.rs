@@ -316,7 +316,7 @@ fn share(environment: &Environment, project: &str, yes: bool, options: &Options)
     let (result, _) = call(environment, &params(true), options)?;
     let would: RelayPreview = super::parse_result(&result)?;
     let named = print::plain(would.project.as_deref().unwrap_or(project));
-    let question = format!("Publish {} of {named} to the team, and those that follow?", totals(&would));
+    let question = format!("Publish {} of {named} and what is below it, and those that follow?", totals(&would));
     if !would.was_shared && !agreed(yes, options, &question)? {
         return Ok(ExitCode::FAILURE);
     }

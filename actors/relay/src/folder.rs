@@ -110,7 +110,9 @@ impl Folder {
         }
         let mark = serde_json::to_vec(&Mark { format: FORMAT, team: team.to_string() });
         let path = root.join(MARK);
-        mark.map_err(io::Error::other).and_then(|mark| log::write_whole(&path, &mark)).map_err(failed)?;
+        let written = mark.map_err(io::Error::other).and_then(|mark| log::write_whole(&path, &mark));
+        // Nobody has the keys of a team that was not begun.
+        written.inspect_err(|_| drop(std::fs::remove_file(&path))).map_err(failed)?;
         Self::open(root, Some(team))
     }
 

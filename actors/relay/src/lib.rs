@@ -15,6 +15,10 @@
 //!
 //! - What comes in never becomes a session of this home: it stands beside the session table
 //!   ([`Others`](baton_events::projection::others::Others)), and only answers that ask for it see it.
+//! - The home that began a team is its only administrator. Of members who could remove each other nobody could say, without
+//!   a common clock, who was first; the notices of one writer have an order.
+//! - Everything that is in one place of a relay (a slot, an object, a log) can be wrong at any time, and holds up what needs
+//!   it alone. A notice that is missing holds those behind it; one that is wrong counts as said.
 //! - Members trust each other to be members, not to be honest: a writer can only write under their own key, a session
 //!   of this home is never shadowed, and everything read is bounded, counted and said.
 

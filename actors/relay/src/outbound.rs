@@ -174,9 +174,15 @@ pub(crate) struct Outbound<'a> {
     /// The folder of all records.
     pub(crate) folder: &'a Path,
     pub(crate) now: Timestamp,
+    /// False once what is being published may not be published any more.
+    pub(crate) goes_on: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Outbound<'_> {
+    fn check(&self) -> Result<(), Error> {
+        if (self.goes_on)() { Ok(()) } else { Err(here("it is not shared any more, or the relay is paused")) }
+    }
+
     fn stream(&self, stream: Name) -> Stream {
         Stream { writer: self.keys.team.writer_name(&self.keys.writer()), stream }
     }
@@ -239,17 +245,16 @@ impl Outbound<'_> {
         if draft.events.is_empty() {
             return Ok(());
         }
+        // Anybody may have put such a number there.
+        if reached > u64::MAX / 2 {
+            return Err(transport::Error::Conflict { actual: reached }.into());
+        }
         let stream = self.keys.team.session_name(&self.keys.writer(), id);
         let key = match (known, begun) {
             (Some(known), _) => known.key.clone(),
             (None, Some(begun)) => begun.key.clone(),
             (None, None) => Secret::random().map_err(here)?,
         };
-        if known.is_none() {
-            // Noted first, so that it is found and removed whatever happens.
-            changes.push(self.intend(id, stream, &key, Vec::new()).await?);
-            self.put_key(stream, &key).await?;
-        }
         let (conversation, made_of) = match draft.conversation {
             None => (None, None),
             Some(made) => {
@@ -257,6 +262,12 @@ impl Outbound<'_> {
                 (Some(conversation), Some(made_of))
             }
         };
+        if known.is_none() {
+            if changes.is_empty() {
+                changes.push(self.intend(id, stream, &key, Vec::new()).await?);
+            }
+            self.put_key(stream, &key).await?;
+        }
         let mut state = known.map(|known| known.state.clone()).unwrap_or_default();
         let parts = in_parts(&draft.events);
         let count = parts.len();
@@ -281,6 +292,7 @@ impl Outbound<'_> {
             let message = batch.encode();
             Batch::decode(&message).map_err(here)?;
             let frame = seal::seal(&header, &message, &key, &self.keys.signing()).map_err(here)?;
+            self.check()?;
             self.relay.publish(self.stream(stream), sequence, frame).await?;
             let made_of = made_of.clone().filter(|_| names_one);
             let (sequence, batch, key) = (sequence + 1, Some(batch), Some(key.clone()));
@@ -355,6 +367,7 @@ impl Outbound<'_> {
                 let names = sealed.iter().map(|(object, _)| *object).collect();
                 changes.push(self.intend(session, stream, key, names).await?);
                 for (object, sealed) in sealed.drain(..) {
+                    self.check()?;
                     self.relay.put(Slot::Object(object), sealed).await?;
                 }
                 bytes = 0;
@@ -372,7 +385,7 @@ impl Outbound<'_> {
         let record = Record::new(self.folder, &writer);
         blocking(move || {
             match &line.batch {
-                Some(batch) if batch.begin => record.replace(&batch.session, &line),
+                Some(batch) if batch.begin && line.sequence > 1 => record.replace(&batch.session, &line),
                 _ => record.append(&line),
             }
             .map_err(here)?;

@@ -42,8 +42,9 @@ impl Team {
         let mut behind = RelayBehind::default();
         for (id, row) in table.iter().filter(|(id, row)| relay.enabled && is_shared(&table, &settings, id, row)) {
             let known = own.and_then(|own| own.sessions.get(id));
-            if is_owed(&row.state, row.version, known) && !state.is_settled(id, row.version) {
-                behind.events += row.version.0 - known.map_or(0, |known| known.through);
+            let is_withheld = own.is_some_and(|own| own.withheld.contains(id));
+            if !is_withheld && is_owed(&row.state, row.version, known) && !state.is_settled(id, row.version) {
+                behind.events += row.version.0.saturating_sub(known.map_or(0, |known| known.through));
                 let size = |to: u64| known.map_or(to, |known| to.saturating_sub(known.state.read.offset));
                 behind.bytes += size(row.state.read.offset);
             }

@@ -118,6 +118,9 @@ pub(crate) struct Frame<'a> {
 ///
 /// If the system has no randomness, or the message is too long.
 pub(crate) fn seal(header: &Header, message: &[u8], key: &Secret, signer: &SigningKey) -> Result<Vec<u8>, String> {
+    if message.len() > MAX_MESSAGE_BYTES {
+        return Err(format!("a message of {} bytes is longer than any that is read", message.len()));
+    }
     let packed = pack(message)?;
     let mut frame = header.encode();
     let nonce = random_nonce()?;

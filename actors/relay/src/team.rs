@@ -311,7 +311,7 @@ impl Team {
 
     fn outbound<'a>(&'a self, member: &'a Member) -> Outbound<'a> {
         let now = self.options.clock.now();
-        Outbound { relay: &*member.relay, keys: &member.keys, folder: &self.folder, now }
+        Outbound { relay: &*member.relay, keys: &member.keys, folder: &self.folder, now, goes_on: &|| true }
     }
 
     /// Applies what was recorded.

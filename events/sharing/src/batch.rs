@@ -292,3 +292,53 @@ impl Notice {
         serde_json::to_vec(self).unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_of_another_form_is_none() {
+        let (writer, key) = ("0a".repeat(16), "0b".repeat(32));
+        let boxes = |count: usize, sealed: &str| {
+            (0..count).map(|at| (format!("{at:032x}"), sealed.to_owned())).collect::<BTreeMap<_, _>>()
+        };
+        let removed =
+            |writers: Vec<String>, key: &str, boxes| Said::Removed { writers, epoch: 2, key: key.to_owned(), boxes };
+        let joined = |name: &str, key: &str, box_key: &str| Said::Joined {
+            name: name.to_owned(),
+            machine: "one".to_owned(),
+            key: key.to_owned(),
+            box_key: box_key.to_owned(),
+        };
+        for (said, is_one) in [
+            (joined("Ann", &key, &key), true),
+            (joined("", &key, &key), false),
+            (joined(&"x".repeat(MAX_NAME_BYTES + 1), &key, &key), false),
+            (joined("Ann", &key[1..], &key), false),
+            (joined("Ann", &key, "no key"), false),
+            (removed(vec![writer.clone()], &key, boxes(MAX_WRITERS, &"0".repeat(MAX_BOX_DIGITS))), true),
+            (removed(vec![writer.clone()], &key, boxes(MAX_WRITERS + 1, "0")), false),
+            (removed(vec![writer.clone(); MAX_WRITERS + 1], &key, boxes(1, "0")), false),
+            (removed(vec![writer.clone()], &key, boxes(1, &"0".repeat(MAX_BOX_DIGITS + 1))), false),
+            (removed(vec!["../../etc".to_owned()], &key, boxes(1, "0")), false),
+            (removed(vec![writer.clone()], &key, [(String::new(), String::new())].into()), false),
+            (removed(vec![writer.clone()], "", boxes(1, "0")), false),
+            (Said::Acknowledged { writer: writer.clone(), notices: u64::MAX }, true),
+            (Said::Acknowledged { writer: "x".repeat(1 << 20), notices: 1 }, false),
+            (Said::Left, true),
+        ] {
+            let notice = Notice::new(Timestamp(0), said);
+            assert_eq!(Notice::decode(&notice.encode()).is_ok(), is_one, "{notice:?}");
+        }
+        for (text, expected) in [
+            (r#"{"v":3,"at":0,"said":"left"}"#, Error::Newer),
+            (r#"{"v":1,"at":0,"said":"left"}"#, Error::Malformed("version 1 is read no more".to_owned())),
+        ] {
+            assert_eq!(Notice::decode(text.as_bytes()), Err(expected), "{text}");
+        }
+        let forgot =
+            format!(r#"{{"v":{VERSION},"at":"2026-01-01T00:00:00Z","said":"forgot","session":"../a","sequence":1}}"#);
+        assert!(Notice::decode(forgot.as_bytes()).is_err());
+    }
+}

@@ -19,10 +19,9 @@ fn problems(world: &World) -> String {
 fn what_is_wrong_in_one_place_holds_up_nothing_else() {
     let pair = Pair::new();
     let (ann, bob) = (&pair.ann, &pair.bob);
-    ann.ok(&["relay", "share", SHARED, "--yes"]);
-    settled(bob);
-    bob.stop();
     worked(ann, 1, SHARED, SAID);
+    bob.stop();
+    ann.ok(&["relay", "share", SHARED, "--yes"]);
     settled(ann);
     let [object] = &files_below(&pair.folder.join("o"))[..] else { panic!("one chunk") };
     let [slot] = &files_below(&pair.folder.join("s"))[..] else { panic!("one key") };
@@ -137,4 +136,45 @@ fn a_relay_that_was_set_back_gets_no_objects_that_nobody_can_reach() {
         assert!(wait(|| problems(ann).contains("set back to an earlier state")), "{}", status(ann));
     }
     assert_eq!(files_below(&pair.folder.join("o")), objects);
+}
+
+/// Also of a session that was only begun to be published, nothing stays once it is forgotten.
+#[test]
+fn what_an_interrupted_upload_has_left_goes_with_the_session() {
+    let pair = Pair::new();
+    let ann = &pair.ann;
+    let objects = || files_below(&pair.folder.join("o")).len();
+    settled(&pair.bob);
+    std::fs::remove_dir_all(pair.folder.join("s")).unwrap();
+    std::fs::write(pair.folder.join("s"), b"no folder").unwrap();
+    worked(ann, 1, SHARED, SAID);
+    ann.ok(&["relay", "share", SHARED, "--yes"]);
+    assert!(wait(|| problems(ann).contains("is not published") && objects() == 1), "{}", status(ann));
+    ann.ok(&["forget", &id(1), "--yes"]);
+    assert!(wait(|| problems(ann).contains("is not removed from the relay")), "{}", status(ann));
+    std::fs::remove_file(pair.folder.join("s")).unwrap();
+    ann.stop();
+    assert!(wait(|| problems(ann) == "[]" && objects() == 0), "{}", status(ann));
+    worked(ann, 4, SHARED, "the bilby index is next");
+    arrives(&pair.bob, "bilby index", &id(4));
+    assert_eq!(objects(), 1);
+}
+
+#[test]
+fn two_machines_with_the_same_keys_are_told_and_publish_nothing_on_top_of_each_other() {
+    let pair = Pair::sharing();
+    let (ann, bob, twin) = (&pair.ann, &pair.bob, World::new());
+    ann.stop();
+    copied(ann.home(), twin.home());
+    settled(ann);
+    settled(&twin);
+    worked(&twin, 7, SHARED, "the dugong is last");
+    arrives(bob, "dugong", &id(7));
+    assert!(wait(|| problems(ann).contains("another machine uses")), "{}", status(ann));
+    worked(ann, 8, SHARED, "the bilby index is next");
+    arrives(ann, "bilby index", &id(8));
+    // What reaches Bob later is not behind it.
+    worked(&twin, 9, SHARED, "the numbat queue");
+    arrives(bob, "numbat queue", &id(9));
+    assert!(bob.found("bilby index").is_empty());
 }

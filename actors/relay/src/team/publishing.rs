@@ -9,7 +9,7 @@ use baton_sharing::batch::{Notice, Said};
 use baton_views::visibility;
 
 use super::{Member, Team, is_shared, machine};
-use crate::outbound::{Draft, Error, is_owed};
+use crate::outbound::{Draft, Error, Outbound, is_owed};
 use crate::record::{Begun, Shared, Writer};
 use crate::transport::{self, Stream};
 
@@ -77,9 +77,7 @@ impl Team {
         for (id, _) in owed {
             // It may have been paused, or the session hidden, while others were published.
             let (now, settings) = (self.options.table.now(), self.options.settings.now());
-            if settings.relay != member.settings
-                && (!settings.relay.enabled || settings.relay.url != member.settings.url)
-            {
+            if !is_open(member, &settings) {
                 return Ok(());
             }
             let Some(row) = now.get(&id).filter(|row| is_shared(&now, &settings, &id, row)) else { continue };
@@ -141,8 +139,12 @@ impl Team {
             self.outbound(member).begin_anew(id).await?;
         }
         let mut changes = Vec::new();
-        let published =
-            self.outbound(member).session(id, row.version, draft, (known, again), reached, &mut changes).await;
+        let goes_on = || {
+            let (now, settings) = (self.options.table.now(), self.options.settings.now());
+            is_open(member, &settings) && now.get(id).is_some_and(|row| is_shared(&now, &settings, id, row))
+        };
+        let outbound = Outbound { goes_on: &goes_on, ..self.outbound(member) };
+        let published = outbound.session(id, row.version, draft, (known, again), reached, &mut changes).await;
         // Those that were published count, whatever came after.
         for change in changes {
             self.apply(member, change);
@@ -213,4 +215,9 @@ impl Team {
         };
         self.say(member, notices, Said::Forgot { session: id.clone(), sequence }).await
     }
+}
+
+/// True if the relay is not paused, and the one that the member is connected to.
+fn is_open(member: &Member, settings: &Settings) -> bool {
+    settings.relay == member.settings || settings.relay.enabled && settings.relay.url == member.settings.url
 }
