@@ -324,7 +324,7 @@ mod tests {
             (removed(vec!["../../etc".to_owned()], &key, boxes(1, "0")), false),
             (removed(vec![writer.clone()], &key, [(String::new(), String::new())].into()), false),
             (removed(vec![writer.clone()], "", boxes(1, "0")), false),
-            (Said::Acknowledged { writer: writer.clone(), notices: u64::MAX }, true),
+            (Said::Acknowledged { writer, notices: u64::MAX }, true),
             (Said::Acknowledged { writer: "x".repeat(1 << 20), notices: 1 }, false),
             (Said::Left, true),
         ] {
