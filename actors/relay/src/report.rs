@@ -98,7 +98,7 @@ impl Team {
                 me: state.own.as_ref() == Some(&writer.id),
                 left: writer.has_left,
                 admin: state.admin.as_ref() == Some(&writer.id),
-                removed: !state.is_member(writer),
+                removed: state.is_removed(&writer.id) || !writer.has_left && !state.is_member(writer),
                 sessions: writer.sessions.len() as u64,
                 last_at: last_at.map(|at| at.to_string()),
                 refused: refused.map_or(0, |(count, _)| *count),

@@ -125,7 +125,7 @@ impl Team {
         let writers = read_writers(&self.folder, &own)?;
         let names = writers.keys().map(|id| (keys.team.writer_name(id), id.clone())).collect();
         let admin = Some(keys.team.admin.clone());
-        *self.state() = State { writers, names, admin, own: Some(own), ..State::default() };
+        *self.state() = State { writers, names, admin, own: Some(own), may_receive_again: true, ..State::default() };
         self.look_at_projects();
         self.publish_others();
         Ok(keys)

@@ -65,6 +65,8 @@ impl Team {
             }
             let is_moved = member.cursor != received.cursor;
             member.cursor = received.cursor;
+            // What could not be read is received again after the next start.
+            self.state().has_dropped |= !received.problems.is_empty();
             warnings.extend(received.problems);
             if is_moved || self.state().is_held_changed {
                 self.keep_cursor(member).await?;
