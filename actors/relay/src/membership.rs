@@ -193,6 +193,11 @@ impl Team {
     /// If there is no such writer, this home is not the team's administrator, or the relay cannot be reached.
     pub async fn remove(self: &Arc<Self>, writer: &str) -> Result<String, Error> {
         let mut round = self.round.lock().await;
+        self.member(&mut round).await?;
+        if let Some(member) = round.as_mut() {
+            // Who has just joined gets the new key as well.
+            self.receive(member).await.map_err(Error::Failed)?;
+        }
         let member = self.member(&mut round).await?;
         let own = member.keys.writer();
         let admin = &member.keys.team.admin;

@@ -54,7 +54,7 @@ pub(super) fn forget_cursor(folder: &Path) -> io::Result<()> {
 
 impl Team {
     /// Takes in what there is. Returns false if there is more.
-    pub(super) async fn receive(&self, member: &mut Member) -> Result<bool, String> {
+    pub(crate) async fn receive(&self, member: &mut Member) -> Result<bool, String> {
         self.take_held(member).await?;
         let mut warnings = Vec::new();
         for _ in 0..MOST_ANSWERS {
