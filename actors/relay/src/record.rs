@@ -268,7 +268,10 @@ impl Record {
         let (mut out, mut is_changed) = (Vec::new(), false);
         self.each(|bytes, mut line| {
             match keep(&mut line) {
-                Kept::AsItIs => return Ok(out.extend_from_slice(bytes)),
+                Kept::AsItIs => {
+                    out.extend_from_slice(bytes);
+                    return Ok(());
+                }
                 Kept::Changed => out.extend(encode(&line)?),
                 Kept::Not => {}
             }
