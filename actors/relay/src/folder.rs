@@ -61,9 +61,10 @@ struct Inner {
     tails: Mutex<BTreeMap<Name, Tail>>,
 }
 
-/// Where a reader is: for each writer the generation of the log, the bytes of it that were read, and how long it was
-/// then. An end that is cut off or damaged is news only once it has grown.
-type Places = BTreeMap<String, (u32, u64, u64)>;
+/// Where a reader is: for each writer the generation of the log, the bytes of it that were read, how long it was then,
+/// and the check of the last record that was read. An end that is cut off or damaged is news only once it has grown; a
+/// log that has another record there was set back to an earlier state, and may have grown again since.
+type Places = BTreeMap<String, (u32, u64, u64, String)>;
 
 impl Folder {
     /// Opens the folder of a team, or of any, which must have been made with [`Folder::create`]. Blocks for a short read.
@@ -129,6 +130,7 @@ impl Folder {
 impl Relay for Folder {
     fn publish(&self, stream: Stream, expected: u64, frame: Vec<u8>) -> Pending<'_, ()> {
         self.run(move |inner| {
+            inner.check_mark()?;
             let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
             let mut tail = inner.tail(&tails, stream.writer)?;
             // Until it is known to be right, the next caller looks again.
@@ -153,12 +155,18 @@ impl Relay for Folder {
         self.run(move |inner| {
             let mut received = Received::default();
             let mut left = ANSWER_BYTES;
-            for (name, generation, size) in inner.logs()? {
+            let logs = inner.logs()?;
+            let is_there = |name: &String| logs.iter().any(|(log, ..)| log.to_string() == *name);
+            received.is_set_back = !places.keys().all(is_there);
+            places.retain(|name, _| is_there(name));
+            for (name, generation, size) in logs {
                 let folder = inner.writer_folder(name);
                 let place = places.entry(name.to_string()).or_default();
                 // A shorter one was set back to an earlier state.
-                if place.0 != generation || size < place.1 {
-                    *place = (generation, 0, 0);
+                let is_same = || size >= place.1 && log::check_before(&folder, generation, place.1) == place.3;
+                if place.0 != generation || !is_same() {
+                    received.is_set_back |= generation <= place.0;
+                    *place = (generation, 0, 0, String::new());
                 }
                 if size == place.1 {
                     place.2 = size;
@@ -178,6 +186,7 @@ impl Relay for Folder {
                     }
                 };
                 place.1 += read.bytes;
+                place.3 = log::check_before(&folder, generation, place.1);
                 left = left.saturating_sub(read.bytes);
                 if read.more {
                     (place.2, received.more) = (0, true);
@@ -198,6 +207,7 @@ impl Relay for Folder {
 
     fn put(&self, slot: Slot, bytes: Vec<u8>) -> Pending<'_, ()> {
         self.run(move |inner| {
+            inner.check_mark()?;
             let path = inner.slot(slot);
             if bytes.len() > MAX_OBJECT_BYTES {
                 return Err(Error::Refused(format!("{} bytes are over the bound of {MAX_OBJECT_BYTES}", bytes.len())));
@@ -211,8 +221,10 @@ impl Relay for Folder {
 
     fn get(&self, slot: Slot) -> Pending<'_, Option<Vec<u8>>> {
         self.run(move |inner| {
+            inner.check_mark()?;
             let path = inner.slot(slot);
-            log::read_whole(&path, MAX_OBJECT_BYTES as u64).map_err(|error| unavailable(&path, &error))
+            // The folder is there, so it is this one alone that cannot be read.
+            log::read_whole(&path, MAX_OBJECT_BYTES as u64).map_err(|error| Error::Refused(shown(&path, &error)))
         })
     }
 
@@ -220,7 +232,10 @@ impl Relay for Folder {
         self.run(move |inner| {
             let path = inner.slot(slot);
             match std::fs::remove_file(&path).and_then(|()| durable::sync_parent(&path)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unavailable(&path, &error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    inner.check_mark()?;
+                    Err(Error::Refused(shown(&path, &error)))
+                }
                 _ => Ok(()),
             }
         })
@@ -238,6 +253,24 @@ impl Relay for Folder {
             let folder = inner.writer_folder(stream.writer);
             let rewritten = log::rewrite_without(&folder, &tail, stream.stream, head);
             tails.insert(stream.writer, rewritten.map_err(|error| unavailable(&folder, &error))?);
+            Ok(())
+        })
+    }
+
+    fn raise(&self, stream: Stream, sequence: u64) -> Pending<'_, ()> {
+        self.run(move |inner| {
+            inner.check_mark()?;
+            let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tail = inner.tail(&tails, stream.writer)?;
+            if tail.heads.get(&stream.stream).is_some_and(|head| *head >= sequence) {
+                return Ok(());
+            }
+            tails.remove(&stream.writer);
+            let folder = inner.writer_folder(stream.writer);
+            let appended = log::append(&folder, &mut tail, &[Record::Head(stream.stream, sequence)]);
+            appended.map_err(|error| unavailable(&folder, &error))?;
+            tail.heads.insert(stream.stream, sequence);
+            tails.insert(stream.writer, tail);
             Ok(())
         })
     }
@@ -277,13 +310,17 @@ impl Inner {
         }
     }
 
+    /// Fails where the relay's folder is not there: the mark's absence tells that from an empty one.
+    fn check_mark(&self) -> Result<(), Error> {
+        match transcript_file::exists(&self.root.join(MARK)) {
+            true => Ok(()),
+            false => Err(Error::Unavailable(format!("{} is not there, or is not mounted", self.root.display()))),
+        }
+    }
+
     /// The writers with the generation and size of their newest log, in the order of their names.
     fn logs(&self) -> Result<Vec<(Name, u32, u64)>, Error> {
-        // Its absence tells a missing folder from an empty one.
-        if !transcript_file::exists(&self.root.join(MARK)) {
-            let shown = self.root.display();
-            return Err(Error::Unavailable(format!("{shown} is not there, or is not mounted")));
-        }
+        self.check_mark()?;
         let folder = self.root.join("w");
         let entries = match std::fs::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -311,7 +348,11 @@ impl Inner {
 }
 
 fn unavailable(path: &Path, error: &io::Error) -> Error {
-    Error::Unavailable(format!("{}: {error}", path.display()))
+    Error::Unavailable(shown(path, error))
+}
+
+fn shown(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}", path.display())
 }
 
 /// The name of an object.

@@ -4,6 +4,8 @@
 //! the next of its stream, it can be unsealed, it holds published events of the session that its stream is named after,
 //! and every chunk is what the batch says. What has not arrived yet, a key or a chunk, holds the stream, and only that.
 
+mod conversation;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -14,7 +16,7 @@ use baton_events::session::{EpisodeRef, Event};
 use baton_sharing::batch::{self, Batch, Chunk, MAX_NAME_BYTES, Notice};
 use baton_sharing::paths::Paths;
 use baton_sharing::published::published;
-use baton_store::chunks::{CHUNK_BYTES, ChunkRef, Header, LINE_MAX_BYTES, Manifest};
+use baton_store::chunks::{self, CHUNK_BYTES, ChunkRef, Header, LINE_MAX_BYTES, Manifest};
 use ed25519_dalek::VerifyingKey;
 
 use crate::folder::object_name;
@@ -27,11 +29,15 @@ use crate::transport::{self, Relay, Slot};
 pub(crate) const MAX_WRITERS: usize = 256;
 /// Most sessions of a writer.
 const MAX_SESSIONS: usize = 100_000;
+/// Most kinds of records that an event may count.
+const MAX_KINDS: usize = 256;
+/// Most corrections of a session.
+const MAX_CORRECTIONS: usize = 1024;
 /// Most bytes of a writer's conversations, before compression.
 const MAX_BYTES: u64 = 16 * 1024 * 1024 * 1024;
 
 /// Longest record of another writer, before notices.
-const MAX_LOG_BYTES: u64 = 1024 * 1024 * 1024;
+const MAX_LOG_BYTES: u64 = 256 * 1024 * 1024;
 
 /// What came of a frame.
 #[derive(Debug)]
@@ -56,13 +62,19 @@ pub(crate) enum NotTaken {
     Held(String),
     /// It is wrong, and will not become right.
     Refused(String),
+    /// The same of a notice: that it was there is recorded.
+    PassedOver(String),
     /// This machine or the relay failed; nothing is known of the frame.
     Failed(String),
 }
 
 impl From<transport::Error> for NotTaken {
     fn from(error: transport::Error) -> Self {
-        Self::Failed(error.to_string())
+        match error {
+            // What lies there cannot be used now; the relay can.
+            transport::Error::Refused(why) => Self::Held(why),
+            error => Self::Failed(error.to_string()),
+        }
     }
 }
 
@@ -112,6 +124,8 @@ pub(crate) struct KnownWriter {
     pub(crate) notices: u64,
     /// True if a member has removed them from the team.
     pub(crate) is_removed: bool,
+    /// True if they belong to the team.
+    pub(crate) is_member: bool,
     /// The sessions that they want removed, with the sequences that their streams had.
     pub(crate) forgotten: Arc<BTreeMap<SessionId, u64>>,
     /// Number of sessions.
@@ -135,12 +149,22 @@ impl Inbound<'_> {
     /// Takes in one frame.
     pub(crate) async fn take(&self, known: &Known, frame: &[u8]) -> Result<Taken, NotTaken> {
         let frame = Frame::parse(frame)?;
-        if known.writer.as_ref().is_some_and(|writer| writer.is_removed) {
-            return Err(refused("its writer was removed from the team"));
+        match &known.writer {
+            // Where two have removed each other both must be known, but not once the team has newer keys.
+            Some(writer) if writer.is_removed => {
+                let is_newest = frame.header.epoch >= self.keys.team.current().0;
+                if frame.header.kind != Kind::Notice || !is_newest {
+                    return Err(refused("its writer was removed from the team"));
+                }
+            }
+            Some(writer) if !writer.is_member => {
+                return Err(refused("its writer came by an old key, and no member names them"));
+            }
+            _ => {}
         }
         match (frame.header.kind, &known.writer) {
-            (Kind::Notice, None) => self.join(known, &frame),
-            (Kind::Notice, Some(writer)) => self.notice(writer, &frame),
+            (Kind::Notice, None) => self.join(known, &frame).await,
+            (Kind::Notice, Some(writer)) => self.notice(writer, &frame).await,
             (Kind::Batch, Some(writer)) => self.batch(writer, known.session.as_ref(), &frame).await,
             (Kind::Batch, None) if known.is_waiting => Err(NotTaken::Held("its writer is not known yet".to_owned())),
             (Kind::Batch, None) => Err(refused("its writer has not introduced themselves")),
@@ -155,7 +179,7 @@ impl Inbound<'_> {
 
     /// A writer's first notice, which has their key: accepted from whoever has the team's newest key, and from members of
     /// before.
-    fn join(&self, known: &Known, frame: &Frame<'_>) -> Result<Taken, NotTaken> {
+    async fn join(&self, known: &Known, frame: &Frame<'_>) -> Result<Taken, NotTaken> {
         if frame.header.sequence != 1 {
             return Err(refused("the beginning of its stream is not there"));
         }
@@ -177,11 +201,13 @@ impl Inbound<'_> {
         frame.verify(&writer.key)?;
         // A key of before may be that of a member who was removed.
         let is_vouched = writer.id == self.keys.writer() || known.vouched.contains(writer.id.as_str());
-        if frame.header.epoch < self.keys.team.current().0 && !is_vouched {
+        let (epoch, _) = self.keys.team.current();
+        if frame.header.epoch < epoch && !is_vouched {
             let why = "it is sealed by an old key, and no member names its writer";
             return Err(if known.is_complete { refused(why) } else { NotTaken::Held(why.to_owned()) });
         }
-        self.record(writer.id, line)
+        let vouched_epoch = if is_vouched { epoch } else { 0 };
+        self.record(writer.id, Line { vouched_epoch, ..line }).await
     }
 
     fn line(&self, frame: &Frame<'_>, line: Line) -> Line {
@@ -189,20 +215,31 @@ impl Inbound<'_> {
         Line { sequence, epoch, stream: stream.to_string(), at: self.now, ..line }
     }
 
-    fn notice(&self, writer: &KnownWriter, frame: &Frame<'_>) -> Result<Taken, NotTaken> {
+    async fn notice(&self, writer: &KnownWriter, frame: &Frame<'_>) -> Result<Taken, NotTaken> {
         if frame.header.sequence <= writer.notices {
             return Ok(Taken::Known);
         }
         self.check_place(frame, &writer.id, self.keys.team.notices_name(&writer.id))?;
         frame.verify(&writer.key)?;
-        let notice = Notice::decode(&frame.unseal(self.epoch_key(frame.header.epoch)?)?)?;
-        let again = matches!(&notice.said, batch::Said::Joined { key, .. }
-            if *key != baton_conversation::hex::encode(writer.key.as_bytes()));
-        if again {
-            return Err(refused("it gives its writer another key"));
+        // Whoever keeps the relay must not be able to leave one out unseen.
+        if frame.header.sequence != writer.notices + 1 && !writer.is_removed {
+            return Err(NotTaken::Held(format!("notice {} of its writer is missing", writer.notices + 1)));
         }
-        let line = self.line(frame, Line { notice: Some(notice), ..Line::default() });
-        self.record(writer.id.clone(), line)
+        let key = self.epoch_key(frame.header.epoch)?;
+        match frame.unseal(key).map_err(NotTaken::from).and_then(|text| said(writer, &text)) {
+            Ok(notice) => {
+                let is_from_relay = writer.id == self.keys.writer();
+                let line = Line { notice: Some(notice), is_from_relay, ..Line::default() };
+                self.record(writer.id.clone(), self.line(frame, line)).await
+            }
+            // One that is refused is passed over, so that it does not silence its writer.
+            Err(NotTaken::Refused(why)) => {
+                self.record(writer.id.clone(), self.line(frame, Line { is_passed_over: true, ..Line::default() }))
+                    .await?;
+                Err(NotTaken::PassedOver(why))
+            }
+            Err(held) => Err(held),
+        }
     }
 
     async fn batch(&self, writer: &KnownWriter, known: Option<&Shared>, frame: &Frame<'_>) -> Result<Taken, NotTaken> {
@@ -239,15 +276,25 @@ impl Inbound<'_> {
         }
         let events = batch.events()?;
         check_published(&events)?;
+        let corrections = events.iter().filter(|event| matches!(event, Event::Corrected { .. })).count();
+        let before = known.filter(|_| !batch.begin).map_or(0, |known| known.state.corrections.entries.len());
+        if before + corrections > MAX_CORRECTIONS {
+            return Err(refused("its session has too many corrections"));
+        }
         if writer.id != self.keys.writer() {
             match self.conversation(writer, known, &batch, &events, &key).await {
                 Err(NotTaken::Held(_)) if self.is_superseded(writer, &key) => {}
+                Err(NotTaken::Refused(why)) => {
+                    // What was stored of it before that counts in no quota.
+                    self.discard(writer, known, &batch.session).await?;
+                    return Err(NotTaken::Refused(why));
+                }
                 stored => stored?,
             }
         }
         let (session, since) = (batch.session.clone(), known.map(|known| known.since));
         let line = self.line(frame, Line { since, batch: Some(batch), key: Some(key), ..Line::default() });
-        let taken = self.record(writer.id.clone(), line)?;
+        let taken = self.record(writer.id.clone(), line).await?;
         if let Some(current) = events.iter().find_map(episode_of)
             && writer.id != self.keys.writer()
             && let Err(error) = Record::new(self.folder, &writer.id).keep_only(&session, &current.manifest)
@@ -275,13 +322,16 @@ impl Inbound<'_> {
         let Some(sealed) = self.relay.get(slot).await? else {
             return Err(NotTaken::Held("its key is not there: it has not arrived yet, or was destroyed".to_owned()));
         };
-        let frame = Frame::parse(&sealed)?;
+        // What lies there may be replaced at any time, and may have arrived in part only.
+        let held =
+            |why: &dyn ToString| NotTaken::Held(format!("what lies in the place of its key: {}", why.to_string()));
+        let frame = Frame::parse(&sealed).map_err(|error| held(&error))?;
         if frame.header.kind != Kind::Key || frame.header.stream != stream {
-            return Err(refused("what lies in the place of its key is another one"));
+            return Err(held(&"it is another one"));
         }
-        frame.verify(&writer.key)?;
-        let key = frame.unseal(self.epoch_key(frame.header.epoch)?)?;
-        key.try_into().map(Secret).map_err(|_| refused("its key has another length"))
+        frame.verify(&writer.key).map_err(|error| held(&error))?;
+        let key = frame.unseal(self.epoch_key(frame.header.epoch)?).map_err(|error| held(&error))?;
+        key.try_into().map(Secret).map_err(|_| held(&"it has another length"))
     }
 
     /// A frame must name the writer who signed it, and the stream that its message belongs to.
@@ -290,109 +340,38 @@ impl Inbound<'_> {
         if is_there { Ok(()) } else { Err(refused("it stands in a stream that it does not belong to")) }
     }
 
-    /// Fetches the chunks that are not here yet, and makes the conversation durable.
-    async fn conversation(
-        &self,
-        writer: &KnownWriter,
-        known: Option<&Shared>,
-        batch: &Batch,
-        events: &[Event],
-        key: &Secret,
-    ) -> Result<(), NotTaken> {
-        let mut named = events.iter().filter_map(episode_of);
-        let (Some(episode), conversation) = (named.next(), batch.conversation.as_ref()) else {
-            return match &batch.conversation {
-                None => Ok(()),
-                Some(_) => Err(refused("it has a conversation that no event names")),
-            };
-        };
-        if named.next().is_some() {
-            return Err(refused("it names several conversations"));
-        }
-        let conversation = conversation.ok_or_else(|| refused("the conversation that it names is missing"))?;
-        let header = Header {
-            generation: conversation.generation,
-            filter_version: conversation.filter_version,
-            item_version: conversation.item_version,
-            ..Header::default()
-        };
-        if header.item_version > item::ITEM_VERSION {
-            return Err(batch::Error::Newer.into());
-        }
-        let (id, bytes) =
-            Manifest::assemble(header, conversation.chunks.iter().map(reference).collect()).map_err(refused)?;
-        let items: u64 = conversation.chunks.iter().map(|chunk| chunk.items).sum();
-        if id != episode.manifest || items != episode.items {
-            return Err(refused("its conversation is not the one that its event names"));
-        }
-        let total = |chunks: &[Chunk]| chunks.iter().map(|chunk| chunk.bytes).fold(0, u64::saturating_add);
-        if writer.stored.saturating_add(total(&conversation.chunks)) > MAX_BYTES {
-            return Err(refused(format!(
-                "its writer has {MAX_BYTES} bytes of conversations, the most that are accepted"
-            )));
-        }
-        let (blobs, session) = (Record::new(self.folder, &writer.id).blobs(), batch.session.clone());
-        let known = known.and_then(|known| known.conversation.as_ref());
-        let recorded: BTreeSet<_> = known.iter().flat_map(|known| &known.chunks).map(|chunk| chunk.name).collect();
-        for chunk in &conversation.chunks {
-            // One that a crash has left may be cut off, but only where nothing was recorded behind it.
-            let path = blobs.folder_of(&session).join(reference(chunk).file_name());
-            let is_whole = || recorded.contains(&chunk.name) || blobs.chunk(&session, &reference(chunk)).is_ok();
-            if path.exists() && is_whole() {
-                continue;
-            }
-            if chunk.bytes > (LINE_MAX_BYTES.max(CHUNK_BYTES) + 1) as u64 {
-                return Err(refused("a chunk is longer than any"));
-            }
-            let Some(object) = self.relay.get(Slot::Object(chunk.object)).await? else {
-                return Err(NotTaken::Held("a part of its conversation has not arrived yet".to_owned()));
-            };
-            if object_name(&object) != chunk.object {
-                return Err(NotTaken::Held("a part of its conversation is damaged on the relay".to_owned()));
-            }
-            let most = usize::try_from(chunk.bytes).map_err(refused)?;
-            let lines = seal::unseal_object(&object, key, most)?;
-            let (blobs, session, chunk) = (blobs.clone(), session.clone(), reference(chunk));
-            let storing = baton_base::task::spawn_blocking(move || {
-                for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                    item::decode(line).map_err(refused)?;
-                }
-                if path.exists() {
-                    std::fs::remove_file(&path).map_err(|error| NotTaken::Failed(error.to_string()))?;
-                }
-                blobs.put_chunk(&session, &chunk, &lines).map_err(refused)
-            });
-            storing.await.map_err(|error| NotTaken::Failed(error.to_string()))??;
-        }
-        let storing = baton_base::task::spawn_blocking(move || {
-            let folder = blobs.folder_of(&session);
-            std::fs::remove_file(folder.join(format!("{id}.json"))).or_else(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => Ok(()),
-                _ => Err(error),
-            })?;
-            blobs.put_manifest(&session, &id, &bytes).map_err(|error| std::io::Error::other(error.to_string()))?;
-            durable::sync_below(&folder)?;
-            durable::sync_parent(&folder)
-        });
-        storing.await.map_err(std::io::Error::other).flatten().map_err(|error| NotTaken::Failed(error.to_string()))
-    }
-
-    fn record(&self, writer: WriterId, line: Line) -> Result<Taken, NotTaken> {
+    async fn record(&self, writer: WriterId, line: Line) -> Result<Taken, NotTaken> {
         let record = Record::new(self.folder, &writer);
         // Notices have room beside everything else, so that what is forgotten can always be said.
-        let most = if line.notice.is_some() { MAX_LOG_BYTES / 4 * 5 } else { MAX_LOG_BYTES };
+        let most = if line.batch.is_none() { MAX_LOG_BYTES / 4 * 5 } else { MAX_LOG_BYTES };
         if writer != self.keys.writer() && record.size() > most {
             return Err(refused(format!(
                 "its writer has a record of {MAX_LOG_BYTES} bytes, the most that is accepted"
             )));
         }
-        let recorded = match &line.batch {
-            // What was published of it before is void, and its key with it.
-            Some(batch) if batch.begin && line.sequence > 1 => record.replace(&batch.session, &line),
-            _ => record.append(&line),
-        };
-        recorded.map_err(|error| NotTaken::Failed(error.to_string()))?;
+        let recording = baton_base::task::spawn_blocking(move || {
+            match &line.batch {
+                // What was published of it before is void, and its key with it.
+                Some(batch) if batch.begin && line.sequence > 1 => record.replace(&batch.session, &line),
+                _ => record.append(&line),
+            }
+            .map(|()| line)
+        });
+        let recorded = recording.await.map_err(|error| NotTaken::Failed(error.to_string()))?;
+        let line = recorded.map_err(|error| NotTaken::Failed(error.to_string()))?;
         Ok(Taken::Recorded(Box::new(Change { writer, line })))
+    }
+}
+
+/// What a notice says.
+fn said(writer: &KnownWriter, text: &[u8]) -> Result<Notice, NotTaken> {
+    let notice = Notice::decode(text)?;
+    let own = baton_conversation::hex::encode(writer.key.as_bytes());
+    match &notice.said {
+        batch::Said::Joined { key, .. } if *key != own => Err(refused("it gives its writer another key")),
+        batch::Said::Removed { .. } | batch::Said::Rekeyed { .. } => Ok(notice),
+        _ if writer.is_removed => Err(refused("its writer was removed from the team")),
+        _ => Ok(notice),
     }
 }
 
@@ -413,10 +392,19 @@ fn check_published(events: &[Event]) -> Result<(), NotTaken> {
         if published(event, &paths).as_ref() != Some(event) {
             return Err(refused("it has an event that is not published, or not in this form"));
         }
-        if let Event::Located { place } = event
-            && [&place.cwd, &place.project].iter().any(|text| text.len() > 16 * MAX_NAME_BYTES)
-        {
-            return Err(refused("it names a place that is too long"));
+        let is_bounded = match event {
+            Event::Located { place } => {
+                let texts = [Some(&place.cwd), Some(&place.project), place.remote.as_ref()];
+                texts.into_iter().flatten().all(|text| text.len() <= 16 * MAX_NAME_BYTES)
+            }
+            Event::RecordsAppended { counts, .. } => {
+                let kinds = || counts.by_type.keys().chain(counts.unknown.keys()).chain(&counts.agent_version);
+                kinds().count() <= MAX_KINDS && kinds().all(|kind| kind.len() <= MAX_NAME_BYTES)
+            }
+            _ => true,
+        };
+        if !is_bounded {
+            return Err(refused("it has a text that is too long"));
         }
     }
     Ok(())
@@ -428,10 +416,6 @@ pub(crate) fn episode_of(event: &Event) -> Option<&EpisodeRef> {
         Event::Indexed { episode, .. } | Event::Redacted { episode: Some(episode), .. } => Some(episode),
         _ => None,
     }
-}
-
-fn reference(chunk: &Chunk) -> ChunkRef {
-    ChunkRef { name: chunk.name.to_string(), items: chunk.items, bytes: chunk.bytes }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Nothing on a relay is named by what it is: every name is derived from the team's root key, so that whoever keeps the
 //! relay cannot tell projects, sessions or people by it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
@@ -19,8 +19,9 @@ use x25519_dalek::{PublicKey, StaticSecret};
 const FORMAT: u32 = 1;
 /// Largest key file that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
-/// Most epochs of a team.
-const MAX_EPOCHS: usize = 64;
+/// Most epochs of a team, and of those most that one member may give.
+const MAX_EPOCHS: usize = 1024;
+const MAX_GIVEN: usize = 64;
 /// How far a new epoch may be from the current one.
 const MAX_STEP: u32 = 1 << 17;
 
@@ -53,6 +54,13 @@ impl Secret {
     /// If the system has no randomness.
     pub(crate) fn random() -> Result<Self, Error> {
         Ok(Self(random()?))
+    }
+
+    /// The nonce by which a text is sealed with this secret: the same for the same text, and another one for any other.
+    pub(crate) fn nonce_of(&self, text: &[u8]) -> [u8; 24] {
+        let mut nonce = [0; 24];
+        expand(&self.0, &[b"baton relay object", &Sha256::digest(text)], &mut nonce);
+        nonce
     }
 
     /// A secret derived from this one for a purpose.
@@ -125,6 +133,9 @@ pub(crate) struct TeamKeys {
     root: Secret,
     /// What batches are sealed with, by epoch; the last one is in use.
     epochs: BTreeMap<u32, Secret>,
+    /// Who gave an epoch to this home.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    given_by: BTreeMap<u32, WriterId>,
 }
 
 impl TeamKeys {
@@ -134,7 +145,11 @@ impl TeamKeys {
     ///
     /// If the system has no randomness.
     pub(crate) fn generate() -> Result<Self, Error> {
-        Ok(Self { root: Secret::random()?, epochs: BTreeMap::from([(1, Secret::random()?)]) })
+        Ok(Self {
+            root: Secret::random()?,
+            epochs: BTreeMap::from([(1, Secret::random()?)]),
+            given_by: BTreeMap::new(),
+        })
     }
 
     /// These keys with those of a further epoch, for sealing from now on. Two members who do this at once hardly choose
@@ -148,17 +163,29 @@ impl TeamKeys {
         let mut epochs = self.epochs.clone();
         let next = self.current().0.checked_add(1 + apart).filter(|_| epochs.len() < MAX_EPOCHS);
         epochs.insert(next.ok_or(Error::Epochs)?, Secret::random()?);
-        Ok(Self { root: self.root.clone(), epochs })
+        Ok(Self { root: self.root.clone(), epochs, given_by: BTreeMap::new() })
+    }
+
+    /// These keys without those that were given by a writer who is gone and that nothing is sealed by.
+    pub(crate) fn without_unused(&self, is_gone: impl Fn(&WriterId) -> bool, used: &BTreeSet<u32>) -> Self {
+        let is_unused = |epoch: &u32| !used.contains(epoch) && self.given_by.get(epoch).is_some_and(&is_gone);
+        let current = self.current().0;
+        let mut left = self.clone();
+        left.epochs.retain(|epoch, _| *epoch == current || !is_unused(epoch));
+        left
     }
 
     /// Adds the epochs that another member has; of the same team only, and none by which no further one could follow.
     /// Returns true if there was one.
-    pub(crate) fn add_epochs(&mut self, other: &Self) -> bool {
+    pub(crate) fn add_epochs(&mut self, other: &Self, by: &WriterId) -> bool {
         let before = self.epochs.len();
         if self.root == other.root {
+            let of_one = self.given_by.values().filter(|giver| *giver == by).count();
+            let room = MAX_GIVEN.saturating_sub(of_one).min(MAX_EPOCHS.saturating_sub(before));
             let most = self.current().0.saturating_add(MAX_STEP);
             let new = other.epochs.range(..=most).filter(|(epoch, _)| !self.epochs.contains_key(epoch));
-            let new: Vec<_> = new.take(MAX_EPOCHS.saturating_sub(before)).map(|(at, key)| (*at, key.clone())).collect();
+            let new: Vec<_> = new.take(room).map(|(at, key)| (*at, key.clone())).collect();
+            self.given_by.extend(new.iter().map(|(epoch, _)| (*epoch, by.clone())));
             self.epochs.extend(new);
         }
         self.epochs.len() > before
@@ -168,6 +195,11 @@ impl TeamKeys {
     pub(crate) fn current(&self) -> (u32, &Secret) {
         // A team without an epoch cannot be read from a file.
         self.epochs.last_key_value().map_or((0, &self.root), |(epoch, key)| (*epoch, key))
+    }
+
+    /// Who gave the current epoch to this home; `None` for one that came with an invitation.
+    pub(crate) fn giver(&self) -> Option<&WriterId> {
+        self.given_by.get(&self.current().0)
     }
 
     /// The key of an epoch.
@@ -372,20 +404,32 @@ mod tests {
     #[test]
     fn a_member_cannot_use_up_the_epochs_of_a_team() {
         let mut team = TeamKeys::generate().unwrap();
+        let by = |number: usize| WriterId(format!("{number:032x}"));
         let with = |epoch: u32| {
             let mut other = team.clone();
             other.epochs.insert(epoch, Secret::random().unwrap());
             other
         };
         for (epoch, is_accepted) in [(u32::MAX, false), (2 + MAX_STEP, false), (1 + MAX_STEP, true), (1, false)] {
-            assert_eq!(team.clone().add_epochs(&with(epoch)), is_accepted, "{epoch}");
+            assert_eq!(team.clone().add_epochs(&with(epoch), &by(1)), is_accepted, "{epoch}");
         }
-        assert!(!team.clone().add_epochs(&TeamKeys::generate().unwrap()), "another team's");
-        for _ in 1..MAX_EPOCHS {
-            let next = team.next_epoch().unwrap();
-            assert!(team.add_epochs(&next));
+        assert!(!team.clone().add_epochs(&TeamKeys::generate().unwrap(), &by(1)), "another team's");
+        // All that one member can give is gone with them.
+        let mut many = team.clone();
+        many.epochs.extend((2..2000).map(|epoch| (epoch, Secret([7; 32]))));
+        let mut given = team.clone();
+        assert!(given.add_epochs(&many, &by(1)) && !given.add_epochs(&many, &by(1)));
+        assert_eq!(given.epochs.len(), 1 + MAX_GIVEN);
+        let left = given.without_unused(|giver| *giver == by(1), &BTreeSet::from([5]));
+        assert_eq!(left.epochs.keys().copied().collect::<Vec<_>>(), [1, 5, 1 + u32::try_from(MAX_GIVEN).unwrap()]);
+        for giver in 1..=2 * MAX_EPOCHS / MAX_GIVEN {
+            for _ in 1..=MAX_GIVEN {
+                let Ok(next) = team.next_epoch() else { break };
+                team.add_epochs(&next, &by(giver));
+            }
         }
         assert!(matches!(team.next_epoch(), Err(Error::Epochs)));
+        assert!(team.without_unused(|giver| *giver == by(1), &BTreeSet::new()).next_epoch().is_ok());
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! - `record`: what was accepted and published, on disk
 //! - `inbound`, `outbound`: one message in, one session out
 //! - `team`: the state of it all, and the rounds that keep it current; `membership`: how a team begins, grows and is left
-//! - `report`: what is told of it
+//! - `report`: what is told of it; `verify`: whether what was taken in is whole
 //!
 //! Nothing of a project leaves before a person named it in `relay.share`, and nothing is opened or read while
 //! `relay.enabled` is false.
@@ -31,6 +31,7 @@ mod report;
 mod seal;
 mod team;
 mod transport;
+mod verify;
 
 #[cfg(test)]
 mod conformance;
@@ -38,3 +39,4 @@ mod conformance;
 pub use baton_sharing::batch::{MAX_NAME_BYTES, is_name};
 pub use membership::{Error, Invited};
 pub use team::{Options, Purge, Team};
+pub use verify::{Verified, verify};

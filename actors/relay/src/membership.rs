@@ -18,9 +18,9 @@ use crate::inbound::MAX_WRITERS;
 use crate::invitation::Invitation;
 use crate::keys::{self, Keys, Name, Secret, TeamKeys, WriterId};
 use crate::opening;
-use crate::record::{Record, Writer};
+use crate::record::{Line, Record, Writer};
 use crate::seal::{self, Frame, Kind};
-use crate::team::{Member, Team};
+use crate::team::{CURSOR, Member, Team};
 use crate::transport::{self, Slot};
 
 /// How long an invitation may be used.
@@ -127,7 +127,10 @@ impl Team {
         let (slot, secret) = (Name(keys::random()?), Secret::random()?);
         let signer = member.keys.signing();
         let key = hex::encode(signer.verifying_key().as_bytes());
-        let members = self.state().writers.keys().cloned().collect();
+        let members = {
+            let state = self.state();
+            state.writers.values().filter(|it| state.is_member(it)).map(|it| it.id.clone()).collect()
+        };
         let welcome = Welcome { v: 1, team: member.keys.team.clone(), key, members, expires };
         let writer = member.keys.team.writer_name(&member.keys.writer());
         let header = seal::Header { kind: Kind::Invitation, epoch: 0, writer, stream: slot, sequence: 0 };
@@ -198,24 +201,48 @@ impl Team {
                 let message = format!("{writer:?} is the fingerprint of no other member; `baton relay who` lists them");
                 return Err(Error::Refused(message));
             };
-            let stays = |it: &&Writer| it.id != *removed && !it.has_left && !state.is_removed(&it.id);
+            let stays = |it: &&Writer| it.id != *removed && !it.has_left && state.is_member(it);
             let left = state.writers.values().filter(stays).filter_map(|it| Some((it.id.to_string(), it.box_key?)));
             let name =
                 state.writers.get(removed).map_or_else(String::new, |it| format!("{} on {}", it.name, it.machine));
             let notices = state.writers.get(&own).map_or(0, |own| own.notices);
             (removed.clone(), name, left.collect::<Vec<_>>(), notices)
         };
-        let team = member.keys.team.next_epoch()?;
+        // Keys that a removed writer has given, and nobody uses, make room.
+        let team = {
+            let state = self.state();
+            let is_gone = |by: &WriterId| *by == removed || state.is_removed(by);
+            let remaining = state.writers.values().filter(|it| !is_gone(&it.id));
+            let used = remaining.flat_map(|it| it.sessions.values().map(|shared| shared.epoch)).collect();
+            member.keys.team.without_unused(is_gone, &used).next_epoch()
+        };
+        let team = match team {
+            Ok(team) => team,
+            Err(error) => {
+                let said = Said::Removed { writer: removed.to_string() };
+                self.say(member, notices, said).await.map_err(Error::Failed)?;
+                return Err(Error::Failed(format!("{name} is removed, but the team has no new keys: {error}")));
+            }
+        };
         let message = serde_json::to_vec(&team).map_err(failed)?;
         let mut boxes = BTreeMap::new();
         for (id, key) in left {
             let (public, secret) = keys::one_time_shared(&PublicKey::from(key))?;
-            let sealed = seal::seal_object(&message, &secret).map_err(failed)?;
+            let sealed = seal::seal_object(&message, &secret, Name([0; 16])).map_err(failed)?;
             boxes.insert(id, hex::encode(public.as_bytes()) + &hex::encode(&sealed));
         }
+        // The keys first: if the second notice is not said any more, the writer shows as a member, but reads nothing new.
+        self.say(member, notices, Said::Rekeyed { boxes }).await.map_err(Error::Failed)?;
         let said = Said::Removed { writer: removed.to_string() };
-        self.say(member, notices, said).await.map_err(Error::Failed)?;
-        self.say(member, notices + 1, Said::Rekeyed { boxes }).await.map_err(Error::Failed)?;
+        self.say(member, notices + 1, said).await.map_err(Error::Failed)?;
+        // What was refused while it was not clear who belongs to the team is received again.
+        let cursor = self.folder.join(CURSOR);
+        blocking(move || match std::fs::remove_file(cursor) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(error)),
+            _ => Ok(()),
+        })
+        .await?;
+        *round = None;
         drop(round);
         // This home takes the keys as the others do.
         self.nudge();
@@ -275,6 +302,29 @@ impl Team {
         drop(round);
         self.nudge();
         Ok(sessions.len() as u64)
+    }
+
+    /// Publishes sessions of a project again that another copy of this home has withdrawn.
+    ///
+    /// # Errors
+    ///
+    /// If that cannot be recorded.
+    pub async fn allow(self: &Arc<Self>, project: &str) -> Result<(), Error> {
+        let _round = self.round.lock().await;
+        let table = self.options.table.now();
+        let is_of_it = |id: &SessionId| table.get(id).is_some_and(|row| visibility::is_in(&row.state, project));
+        let select = |own: &Writer| own.withdrawn_elsewhere.iter().filter(|id| is_of_it(id)).cloned().collect();
+        let withdrawn: Vec<SessionId> = self.own_sessions(select);
+        let Some(own) = self.state().own.clone().filter(|_| !withdrawn.is_empty()) else { return Ok(()) };
+        let record = Record::new(&self.folder, &own);
+        let at = self.options.clock.now();
+        let lines: Vec<_> = withdrawn.into_iter().map(|id| Line { at, allowed: Some(id), ..Line::default() }).collect();
+        let writing = lines.clone();
+        blocking(move || writing.iter().try_for_each(|line| record.append(line)).map_err(failed)).await?;
+        if let Some(own) = self.state().writers.get_mut(&own) {
+            lines.iter().for_each(|line| drop(own.apply(line)));
+        }
+        Ok(())
     }
 
     /// Removes invitations that may not be used any more.

@@ -34,14 +34,16 @@ mod kept;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use async_nats::HeaderMap;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull, push};
 use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::{self, StorageType};
+use async_nats::jetstream::stream::{self, RawMessageErrorKind, StorageType};
 use baton_conversation::hash::ContentHash;
 use futures_util::StreamExt as _;
 
@@ -71,6 +73,8 @@ pub(crate) struct Nats {
     team: Name,
     /// The ends of streams, as they were when last looked at.
     ends: Mutex<BTreeMap<Stream, End>>,
+    /// True if it was checked that a cursor of before still fits.
+    is_looked_at: AtomicBool,
     /// Says that something was published; begins where the first reader was.
     news: tokio::sync::Mutex<Option<push::Ordered>>,
 }
@@ -102,7 +106,8 @@ impl Nats {
         let connection = Connection::open(&address, credentials).await?;
         let frames = connection.stream(&stream_name(team, "FRAMES")).await?;
         let kept = Kept::open(&connection, &stream_name(team, "KEPT")).await?;
-        Ok(Self { connection, frames, kept, team, ends: Mutex::default(), news: tokio::sync::Mutex::default() })
+        let (ends, news, is_looked_at) = (Mutex::default(), tokio::sync::Mutex::default(), AtomicBool::new(false));
+        Ok(Self { connection, frames, kept, team, ends, is_looked_at, news })
     }
 
     /// Makes a server the relay of a team. Returns the team's address.
@@ -218,8 +223,24 @@ impl Nats {
 
     /// The number that a cursor stands for in this stream.
     fn position(&self, cursor: &str) -> u64 {
-        let position = cursor.split_once('-').filter(|(created, _)| *created == self.created());
-        position.and_then(|(_, number)| number.parse().ok()).unwrap_or_default()
+        let mut parts = cursor.split('-');
+        let is_of_it = parts.next() == Some(&self.created());
+        parts.next().filter(|_| is_of_it).and_then(|number| number.parse().ok()).unwrap_or_default()
+    }
+
+    /// False if the message that a cursor ends with is another one now: the stream was set back to an earlier state, and
+    /// may have grown again since. A server that is restored breaks its connections, so that one look at each is enough.
+    async fn is_as_left(&self, cursor: &str) -> Result<bool, Error> {
+        let (at, check) = (self.position(cursor), cursor.split('-').nth(2).unwrap_or_default());
+        if at == 0 || check.is_empty() || self.is_looked_at.swap(true, Ordering::Relaxed) {
+            return Ok(true);
+        }
+        match self.frames.get_raw_message(at).await {
+            Ok(message) => Ok(check_of(&message.payload, &message.headers) == check),
+            // It may have been purged.
+            Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => Ok(true),
+            Err(error) => Err(self.failed(error)),
+        }
     }
 
     fn created(&self) -> String {
@@ -278,10 +299,15 @@ impl Relay for Nats {
                 return Err(self.failed("the team's stream was made anew"));
             }
             let (newest, mut at) = (info.state.last_sequence, self.position(cursor));
-            if at > newest {
+            if at > newest || !self.is_as_left(cursor).await? {
                 at = 0;
             }
-            let mut received = Received::default();
+            let mut check = cursor.split('-').nth(2).filter(|_| at > 0).unwrap_or_default().to_owned();
+            let is_elsewhere = !cursor.is_empty() && self.position(cursor) != at;
+            let is_empty = info.state.messages == 0 && newest > 0;
+            let is_of_another = cursor.split('-').next().is_some_and(|of| !of.is_empty() && of != self.created());
+            let mut received =
+                Received { is_set_back: is_elsewhere || is_empty || is_of_another, ..Received::default() };
             if at < newest {
                 let config = pull::Config {
                     deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: at + 1 },
@@ -293,7 +319,7 @@ impl Relay for Nats {
                 };
                 let consumer = self.frames.create_consumer(config).await.map_err(|error| self.failed(error))?;
                 if consumer.cached_info().num_pending == 0 {
-                    at = newest;
+                    (at, check) = (newest, String::new());
                 } else {
                     let batch =
                         consumer.batch().max_messages(ANSWER_MESSAGES).max_bytes(ANSWER_BYTES).expires(PATIENCE);
@@ -319,6 +345,8 @@ impl Relay for Nats {
                             None => {}
                         }
                         at = number;
+                        let none = HeaderMap::new();
+                        check = check_of(&message.payload, message.headers.as_ref().unwrap_or(&none));
                         received.more = pending > 0;
                     }
                     if received.more && at == self.position(cursor) {
@@ -328,7 +356,7 @@ impl Relay for Nats {
                 // Otherwise it goes after a while.
                 let _ = self.frames.delete_consumer(&consumer.cached_info().name).await;
             }
-            received.cursor = format!("{}-{at}", self.created());
+            received.cursor = format!("{}-{at}-{check}", self.created());
             Ok(received)
         })
     }
@@ -392,6 +420,16 @@ impl Relay for Nats {
         })
     }
 
+    fn raise(&self, stream: Stream, sequence: u64) -> Pending<'_, ()> {
+        self.connection.run(async move {
+            let end = self.end(stream).await?;
+            if end.sequence < sequence && !self.append(stream, end, sequence, PublishMessage::build()).await? {
+                return Err(Error::Conflict { actual: self.end(stream).await?.sequence });
+            }
+            Ok(())
+        })
+    }
+
     fn changed<'a>(&'a self, cursor: &'a str) -> Pending<'a, ()> {
         Box::pin(async move {
             let wait = async {
@@ -436,6 +474,12 @@ impl Nats {
         let consumer = self.frames.create_consumer(config).await.map_err(|error| self.failed(error))?;
         consumer.messages().await.map_err(|error| self.failed(error))
     }
+}
+
+/// What a message is known by in a cursor.
+fn check_of(payload: &[u8], headers: &HeaderMap) -> String {
+    let body = headers.get(BODY).map_or(&b""[..], |body| body.as_str().as_bytes());
+    object_name(&[payload, body].concat()).to_string()[..16].to_owned()
 }
 
 fn stream_name(team: Name, kind: &str) -> String {

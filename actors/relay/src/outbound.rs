@@ -47,6 +47,8 @@ pub(crate) struct Draft {
     /// The events, with their places in the session's stream.
     pub(crate) events: Vec<(SequenceNumber, Event)>,
     pub(crate) conversation: Option<DraftConversation>,
+    /// True if something of what was published before is redacted now.
+    pub(crate) is_redacted: bool,
 }
 
 /// A conversation as it will be published.
@@ -97,6 +99,7 @@ impl Drafts {
                 events.extend(published(&event, &paths).map(|event| (record.sequence, event)));
             }
         }
+        let is_redacted = events.iter().any(|(_, event)| matches!(event, Event::Redacted { .. }));
         last_conversation_only(&mut events);
         let mut conversation = None;
         if let Some(at) = events.iter().position(|(_, event)| episode_of(event).is_some()) {
@@ -116,7 +119,7 @@ impl Drafts {
                 None => drop(events.remove(at)),
             }
         }
-        Ok(Draft { events, conversation })
+        Ok(Draft { events, conversation, is_redacted })
     }
 
     fn conversation(
@@ -183,12 +186,18 @@ impl Outbound<'_> {
 
     /// Says something to all members, as the notice after `sequence`.
     pub(crate) async fn notice(&self, sequence: u64, notice: Notice) -> Result<Change, Error> {
+        let name = self.send_notice(sequence, &notice).await?;
+        self.record(name, Line { sequence: sequence + 1, notice: Some(notice), ..Line::default() })
+    }
+
+    /// Publishes a notice without recording it. Returns the name of its stream.
+    pub(crate) async fn send_notice(&self, sequence: u64, notice: &Notice) -> Result<Name, Error> {
         let name = self.keys.team.notices_name(&self.keys.writer());
         let header = self.header(Kind::Notice, name, sequence + 1);
         let (_, key) = self.keys.team.current();
         let frame = seal::seal(&header, &notice.encode(), key, &self.keys.signing()).map_err(here)?;
         self.relay.publish(self.stream(name), sequence, frame).await?;
-        self.record(name, Line { sequence: sequence + 1, notice: Some(notice), ..Line::default() })
+        Ok(name)
     }
 
     /// Says that a session must be removed wherever it is. What it takes to unseal it is destroyed afterwards.
@@ -213,6 +222,7 @@ impl Outbound<'_> {
     pub(crate) async fn begin_anew(&self, session: &SessionId, known: &Shared) -> Result<(), Error> {
         let name = self.keys.team.session_name(&self.keys.writer(), session);
         self.relay.purge(self.stream(name)).await?;
+        self.relay.raise(self.stream(name), known.sequence).await?;
         for chunk in known.conversation.iter().flat_map(|conversation| &conversation.chunks) {
             self.relay.delete(Slot::Object(chunk.object)).await?;
         }
@@ -234,14 +244,23 @@ impl Outbound<'_> {
             return Ok(());
         }
         let stream = self.keys.team.session_name(&self.keys.writer(), id);
+        // Nothing is put there for a batch that would be refused.
+        let actual = self.relay.head(self.stream(stream)).await?;
+        if actual != reached {
+            return Err(transport::Error::Conflict { actual }.into());
+        }
         let key = match known {
             Some(known) => known.key.clone(),
-            None => self.new_key(stream).await?,
+            None => {
+                // So that it is destroyed if the session is forgotten before anything is published.
+                changes.push(self.record(stream, Line { attempted: Some(id.clone()), ..Line::default() })?);
+                self.new_key(stream).await?
+            }
         };
         let (conversation, made_of) = match draft.conversation {
             None => (None, None),
             Some(made) => {
-                let (conversation, made_of) = self.objects(made, &key).await?;
+                let (conversation, made_of) = self.objects(made, &key, stream).await?;
                 (Some(conversation), Some(made_of))
             }
         };
@@ -293,13 +312,18 @@ impl Outbound<'_> {
         Ok(key)
     }
 
-    async fn objects(&self, made: DraftConversation, key: &Secret) -> Result<(Conversation, MadeOf), Error> {
+    async fn objects(
+        &self,
+        made: DraftConversation,
+        key: &Secret,
+        stream: Name,
+    ) -> Result<(Conversation, MadeOf), Error> {
         let mut chunks = Vec::with_capacity(made.chunks.len());
         for DraftChunk { reference, content } in made.chunks {
             let object = match content {
                 Content::Published(object) => object,
                 Content::New(lines) => {
-                    let sealed = seal::seal_object(&lines, key).map_err(here)?;
+                    let sealed = seal::seal_object(&lines, key, stream).map_err(here)?;
                     let object = object_name(&sealed);
                     self.relay.put(Slot::Object(object), sealed).await?;
                     object

@@ -40,6 +40,21 @@ pub(crate) struct Line {
     pub(crate) since: Option<Timestamp>,
     /// When it was recorded here.
     pub(crate) at: Timestamp,
+    /// True for a notice that could not be used: nothing but its place is known.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_passed_over: bool,
+    /// True for a notice of this home that came from the relay: another copy of the home has said it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_from_relay: bool,
+    /// Of the first notice of a writer whom a member named: the epoch of the team's key at that time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) vouched_epoch: u32,
+    /// A session of this home that is about to be published for the first time: from here on its key is on the relay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) attempted: Option<SessionId>,
+    /// A session of this home that is published again, although another copy of the home has withdrawn it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) allowed: Option<SessionId>,
     /// Name of its stream.
     #[serde(default)]
     pub(crate) stream: String,
@@ -111,6 +126,8 @@ pub(crate) struct Writer {
     pub(crate) key: VerifyingKey,
     /// Sequence of their last notice.
     pub(crate) notices: u64,
+    /// Epoch of the key by which they introduced themselves.
+    pub(crate) joined_epoch: u32,
     /// Their public key for what is sealed for them alone.
     pub(crate) box_key: Option<[u8; 32]>,
     /// True if they have left.
@@ -122,6 +139,10 @@ pub(crate) struct Writer {
     pub(crate) sessions: BTreeMap<SessionId, Shared>,
     /// Sessions that they want removed everywhere, with the sequence that their streams had.
     pub(crate) forgotten: Arc<BTreeMap<SessionId, u64>>,
+    /// Of this home: sessions of which something may be on the relay that is not recorded.
+    pub(crate) attempted: BTreeSet<SessionId>,
+    /// Of this home: sessions that another copy of it has withdrawn. They are not published until a person shares them.
+    pub(crate) withdrawn_elsewhere: BTreeSet<SessionId>,
     /// Sessions of other writers that they have removed, as those asked.
     pub(crate) acknowledged: BTreeSet<(String, SessionId)>,
     /// Their sessions by the names of the streams.
@@ -174,6 +195,22 @@ impl Record {
 
     /// Reads all lines; cuts off a torn last one. `None` if there is no log. Blocks for the disk.
     pub(crate) fn read(&self) -> Result<Option<Vec<Line>>, Error> {
+        let Some((bytes, whole)) = self.bytes()? else { return Ok(None) };
+        if whole < bytes.len() {
+            let file = OpenOptions::new().write(true).open(self.log())?;
+            file.set_len(whole as u64)?;
+            file.sync_data()?;
+        }
+        lines(&bytes[..whole]).map(Some)
+    }
+
+    /// Like [`Self::read`], but changes nothing.
+    pub(crate) fn look(&self) -> Result<Option<Vec<Line>>, Error> {
+        self.bytes()?.map(|(bytes, whole)| lines(&bytes[..whole])).transpose()
+    }
+
+    /// The log, and how many bytes of it are whole lines.
+    fn bytes(&self) -> Result<Option<(Vec<u8>, usize)>, Error> {
         let file = match transcript_file::open(&self.log()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
@@ -181,15 +218,7 @@ impl Record {
         let mut bytes = Vec::new();
         file.take(MAX_BYTES).read_to_end(&mut bytes)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        if whole < bytes.len() {
-            let file = OpenOptions::new().write(true).open(self.log())?;
-            file.set_len(whole as u64)?;
-            file.sync_data()?;
-            bytes.truncate(whole);
-        }
-        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        let decode = |(number, line): (usize, &[u8])| decode(line).ok_or(Error::Damaged { line: number });
-        (1..).zip(lines).map(decode).collect::<Result<_, _>>().map(Some)
+        Ok(Some((bytes, whole)))
     }
 
     /// Appends a line, durably. Blocks for the disk.
@@ -198,8 +227,10 @@ impl Record {
         let (path, bytes) = (self.log(), encode(line)?);
         let is_new = !transcript_file::exists(&path);
         let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
-        file.write_all(&bytes)?;
-        file.sync_data()?;
+        let length = file.metadata()?.len();
+        let written = file.write_all(&bytes).and_then(|()| file.sync_data());
+        // The next line must not begin behind half of this one.
+        written.inspect_err(|_| drop(file.set_len(length)))?;
         if is_new {
             durable::sync_folder(&self.folder)?;
         }
@@ -221,7 +252,10 @@ impl Record {
     /// Writes the log anew without the lines of a session, and with them its key, durably. Returns false if there are
     /// none, and nothing was written.
     fn rewrite(&self, session: &SessionId, then: Option<&Line>) -> Result<bool, Error> {
-        let is_of = |line: &Line| line.batch.as_ref().is_some_and(|batch| batch.session == *session);
+        let is_of = |line: &Line| {
+            let of = line.batch.as_ref().map(|batch| &batch.session);
+            of.or(line.attempted.as_ref()) == Some(session)
+        };
         let Some(lines) = self.read()?.filter(|lines| lines.iter().any(is_of)) else { return Ok(false) };
         let mut bytes = Vec::new();
         for line in lines.iter().filter(|line| !is_of(line)).chain(then) {
@@ -268,6 +302,17 @@ impl Record {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+fn lines(bytes: &[u8]) -> Result<Vec<Line>, Error> {
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let decode = |(number, line): (usize, &[u8])| decode(line).ok_or(Error::Damaged { line: number });
+    (1..).zip(lines).map(decode).collect()
+}
+
 fn encode(line: &Line) -> io::Result<Vec<u8>> {
     let json = serde_json::to_vec(line)?;
     let check = hex::encode(&Sha256::digest(&json)[..CHECK]);
@@ -292,13 +337,16 @@ impl Writer {
             machine: machine.clone(),
             since: line.at,
             key,
-            notices: 1,
+            notices: line.sequence.max(1),
+            joined_epoch: line.epoch.max(line.vouched_epoch),
             box_key: hex::decode(box_key),
             has_left: false,
             boxes: BTreeMap::new(),
             removed: BTreeSet::new(),
             sessions: BTreeMap::new(),
             forgotten: Arc::default(),
+            attempted: BTreeSet::new(),
+            withdrawn_elsewhere: BTreeSet::new(),
             acknowledged: BTreeSet::new(),
             streams: BTreeMap::new(),
             stored: 0,
@@ -316,6 +364,13 @@ impl Writer {
 
     /// Adds a message.
     pub(crate) fn apply(&mut self, line: &Line) -> Result<(), baton_sharing::batch::Error> {
+        if line.is_passed_over {
+            self.notices = line.sequence;
+        }
+        self.attempted.extend(line.attempted.clone());
+        if let Some(allowed) = &line.allowed {
+            self.withdrawn_elsewhere.remove(allowed);
+        }
         if let Some(notice) = &line.notice {
             self.notices = line.sequence;
             match &notice.said {
@@ -331,6 +386,10 @@ impl Writer {
                     let gone = self.sessions.remove(session);
                     self.stored = self.stored.saturating_sub(gone.as_ref().map_or(0, Shared::stored));
                     self.streams.retain(|_, of| of != session);
+                    self.attempted.remove(session);
+                    if line.is_from_relay {
+                        self.withdrawn_elsewhere.insert(session.clone());
+                    }
                     let reached = gone.map_or(0, |gone| gone.sequence);
                     let known = Arc::make_mut(&mut self.forgotten).entry(session.clone()).or_default();
                     *known = reached.max(*sequence).max(*known);
@@ -342,6 +401,8 @@ impl Writer {
         }
         if let (Some(batch), Some(key)) = (&line.batch, &line.key) {
             Arc::make_mut(&mut self.forgotten).remove(&batch.session);
+            self.withdrawn_elsewhere.remove(&batch.session);
+            self.attempted.remove(&batch.session);
             let before = self.sessions.get(&batch.session);
             let size_before = before.map_or(0, Shared::stored);
             let state = batch.fold(before.map(|before| before.state.clone()).unwrap_or_default())?;
@@ -354,7 +415,12 @@ impl Writer {
                 conversation: conversation.or_else(|| before?.conversation.clone()),
                 key: key.clone(),
                 epoch: line.epoch,
-                made_of: line.made_of.clone().or_else(|| Some(before?.made_of.clone())).unwrap_or_default(),
+                made_of: match (&line.made_of, &batch.conversation) {
+                    (Some(made_of), _) => made_of.clone(),
+                    // It came from the relay: of what it was made is not known.
+                    (None, Some(_)) => MadeOf::default(),
+                    (None, None) => before.map(|before| before.made_of.clone()).unwrap_or_default(),
+                },
                 state,
             };
             self.stored = (self.stored + shared.stored()).saturating_sub(size_before);

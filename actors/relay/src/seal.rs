@@ -7,7 +7,8 @@
 //!
 //! What stands before the sealed message is authenticated with it, so that a frame cannot be put into another stream or
 //! in another place. An object, a chunk of a conversation, is `nonce | XChaCha20-Poly1305(zstd(lines))`: the batch that
-//! names it by its hash is signed.
+//! names it by its hash is signed. Its nonce is derived from key and content, so that what is sealed again after a crash
+//! is the same object; the name of its stream is authenticated with it.
 
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
@@ -176,11 +177,11 @@ impl<'a> Frame<'a> {
 ///
 /// # Errors
 ///
-/// If the system has no randomness.
-pub(crate) fn seal_object(lines: &[u8], key: &Secret) -> Result<Vec<u8>, String> {
+/// If it cannot be compressed.
+pub(crate) fn seal_object(lines: &[u8], key: &Secret, stream: Name) -> Result<Vec<u8>, String> {
     let packed = pack(lines)?;
-    let mut object = random_nonce()?.to_vec();
-    let sealed = encrypt(key, &array(&object), &packed, b"")?;
+    let mut object = key.nonce_of(&packed).to_vec();
+    let sealed = encrypt(key, &array(&object), &packed, &stream.0)?;
     object.extend_from_slice(&sealed);
     Ok(object)
 }
@@ -190,12 +191,12 @@ pub(crate) fn seal_object(lines: &[u8], key: &Secret) -> Result<Vec<u8>, String>
 /// # Errors
 ///
 /// If the key is another one, the object was changed, or it is longer.
-pub(crate) fn unseal_object(object: &[u8], key: &Secret, most: usize) -> Result<Vec<u8>, Error> {
+pub(crate) fn unseal_object(object: &[u8], key: &Secret, stream: Name, most: usize) -> Result<Vec<u8>, Error> {
     if object.len() < NONCE + TAG {
         return Err(Error::NoFrame);
     }
     let (nonce, sealed) = object.split_at(NONCE);
-    unpack(&decrypt(key, &array(nonce), sealed, b"")?, most)
+    unpack(&decrypt(key, &array(nonce), sealed, &stream.0)?, most)
 }
 
 /// The bytes of a slice whose length is known.
@@ -268,9 +269,12 @@ mod tests {
     #[test]
     fn what_unpacks_to_more_than_its_bound_is_refused() {
         let key = Secret::random().unwrap();
-        let object = seal_object(&vec![0; 100_000], &key).unwrap();
-        assert_eq!(unseal_object(&object, &key, 100_000).unwrap().len(), 100_000);
-        assert!(matches!(unseal_object(&object, &key, 99_999), Err(Error::Packed(_))));
-        assert_eq!(unseal_object(b"short", &key, 10), Err(Error::NoFrame));
+        let (stream, other) = (Name([1; 16]), Name([2; 16]));
+        let object = seal_object(&vec![0; 100_000], &key, stream).unwrap();
+        assert_eq!(seal_object(&vec![0; 100_000], &key, stream).unwrap(), object, "sealed again it is the same");
+        assert_eq!(unseal_object(&object, &key, stream, 100_000).unwrap().len(), 100_000);
+        assert!(matches!(unseal_object(&object, &key, stream, 99_999), Err(Error::Packed(_))));
+        assert_eq!(unseal_object(&object, &key, other, 100_000), Err(Error::Sealed), "another session's");
+        assert_eq!(unseal_object(b"short", &key, stream, 10), Err(Error::NoFrame));
     }
 }

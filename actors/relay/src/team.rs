@@ -6,9 +6,11 @@
 
 mod intake;
 mod publishing;
+mod set_back;
 mod showing;
+mod state;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +20,7 @@ use baton_base::clock::Clock;
 use baton_base::durable;
 use baton_base::latest::Latest;
 use baton_config::settings::{self, Settings, SettingsReader};
-use baton_conversation::record::{Position, SequenceNumber, SessionId};
+use baton_conversation::record::SessionId;
 use baton_events::projection::others::Others;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::session::{Phase, UnindexedReason};
@@ -35,7 +37,8 @@ use crate::keys::{Keys, Name, WriterId};
 use crate::opening;
 use crate::outbound::{Drafts, Outbound};
 use crate::record::{Record, Writer};
-use crate::transport::Relay;
+use crate::transport::{Relay, Stream};
+pub(crate) use state::State;
 
 /// Pauses between attempts to reach the relay.
 const RETRY: Duration = Duration::from_secs(1);
@@ -45,7 +48,7 @@ const GATHER: Duration = Duration::from_millis(100);
 /// How often held frames, and sessions that could not be published, are tried again.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// The file of the cursor.
-const CURSOR: &str = "cursor.json";
+pub(crate) const CURSOR: &str = "cursor.json";
 /// Largest file of the cursor.
 const CURSOR_MAX_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -92,96 +95,10 @@ pub(crate) struct Member {
     kept: String,
 }
 
-#[derive(Default)]
-pub(crate) struct State {
-    pub(crate) writers: BTreeMap<WriterId, Writer>,
-    /// The writers by their names on the relay.
-    names: BTreeMap<Name, WriterId>,
-    /// This home.
-    pub(crate) own: Option<WriterId>,
-    /// Frames whose stream waits, in order, and why.
-    pub(crate) held: BTreeMap<(Name, Name), Held>,
-    /// True if frames were dropped that have to be received again.
-    has_dropped: bool,
-    /// Members whose first notice is not there yet.
-    expected: BTreeSet<String>,
-    /// Refused frames by writer: how many, and why the last one.
-    pub(crate) refused: BTreeMap<Name, (u64, String)>,
-    /// Why the relay or this machine does not do what it should.
-    pub(crate) problem: Option<String>,
-    /// What is wrong with what others have put on the relay.
-    pub(crate) warnings: Vec<String>,
-    /// Sessions of this home whose traces on the relay are gone.
-    destroyed: BTreeSet<SessionId>,
-    /// The sealed keys that were looked at.
-    adopted: Vec<String>,
-    /// True if the last round came to its end.
-    pub(crate) is_connected: bool,
-    /// Versions of sessions that have nothing more to publish.
-    settled: BTreeMap<SessionId, SequenceNumber>,
-    /// Position up to which the session table was looked at.
-    looked: Option<Position>,
-    /// The settings for which that holds.
-    looked_by: Option<Arc<Settings>>,
-    /// Why single sessions of this home are not published.
-    unpublished: BTreeMap<SessionId, String>,
-    /// Projects of this home by the address of their repository.
-    remotes: BTreeMap<String, String>,
-}
-
-#[derive(Default)]
-pub(crate) struct Held {
-    pub(crate) frames: VecDeque<Vec<u8>>,
-    pub(crate) why: String,
-}
-
 #[derive(Serialize, Deserialize)]
 struct CursorV1 {
     url: String,
     cursor: String,
-}
-
-impl State {
-    /// True if this version of a session has nothing more to publish.
-    pub(crate) fn is_settled(&self, id: &SessionId, version: SequenceNumber) -> bool {
-        self.settled.get(id) == Some(&version)
-    }
-
-    /// True if a member who is one still has removed this writer.
-    pub(crate) fn is_removed(&self, writer: &WriterId) -> bool {
-        let by = self.writers.values().filter(|by| by.id != *writer && by.removed.contains(writer.as_str()));
-        // Whoever was removed first removes nobody.
-        by.into_iter()
-            .any(|by| !self.writers.values().any(|it| it.id != *writer && it.removed.contains(by.id.as_str())))
-    }
-
-    /// What keeps single sessions of this home from being published.
-    pub(crate) fn unpublished(&self) -> impl Iterator<Item = String> + '_ {
-        self.unpublished.iter().map(|(id, why)| format!("session {id} is not published: {why}"))
-    }
-
-    /// Counts a refused frame.
-    fn refuse(&mut self, writer: Name, why: String) {
-        let refused = self.refused.entry(writer).or_default();
-        *refused = (refused.0 + 1, why);
-    }
-
-    /// All frames that wait.
-    pub(crate) fn held_frames(&self) -> impl Iterator<Item = &Vec<u8>> {
-        self.held.values().flat_map(|held| &held.frames)
-    }
-
-    /// Writers whom a member names as such: when this home joined, or with the team's newest keys.
-    fn vouched(&self) -> BTreeSet<String> {
-        let members = self.writers.values().filter(|by| !self.is_removed(&by.id));
-        members.flat_map(|by| by.boxes.keys().cloned()).chain(self.expected.iter().cloned()).collect()
-    }
-
-    /// What was refused of a writer.
-    pub(crate) fn refused_of(&self, writer: &WriterId) -> Option<&(u64, String)> {
-        let name = self.names.iter().find(|(_, id)| *id == writer)?.0;
-        self.refused.get(name)
-    }
 }
 
 impl Team {
@@ -218,6 +135,7 @@ impl Team {
         }
         let names = writers.keys().map(|id| (keys.team.writer_name(id), id.clone())).collect();
         *self.state() = State { writers, names, expected, own: Some(keys.writer()), ..State::default() };
+        self.state().know_epoch(&keys);
         self.look_at_projects();
         self.publish_others();
         Ok(keys)
@@ -314,10 +232,10 @@ impl Team {
     async fn round(self: &Arc<Self>, round: &mut Option<Member>, settings: &Arc<Settings>) -> Result<(), String> {
         if round.as_ref().is_none_or(|member| member.settings != settings.relay) {
             *round = None;
-            let member = round.insert(self.connect(&settings.relay).await?);
-            self.withdraw_expired(member).await.map_err(|error| error.to_string())?;
+            *round = Some(self.connect(&settings.relay).await?);
         }
         let Some(member) = round else { return Ok(()) };
+        self.withdraw_expired(member).await.map_err(|error| error.to_string())?;
         self.receive(member).await?;
         while self.adopt_keys(member).await? {
             // What was sealed by them could not be opened before.
@@ -326,6 +244,14 @@ impl Team {
         if self.state().is_removed(&member.keys.writer()) {
             return Err("a member has removed this home from the team; `baton relay leave` leaves it".to_owned());
         }
+        if let Some((one, other)) = self.state().contested() {
+            return Err(format!(
+                "{} ({}) and {} ({}) have removed each other from the team, so nothing is published: `baton relay remove` \
+                 the one who is to go",
+                one.name, one.id, other.name, other.id
+            ));
+        }
+        self.look_back(member).await?;
         self.introduce(member).await?;
         self.acknowledge(member).await?;
         self.look_at_projects();
@@ -383,6 +309,12 @@ impl Team {
         let Change { writer: id, line } = change;
         let mut state = self.state();
         let session = line.batch.as_ref().map(|batch| batch.session.clone());
+        if state.own.as_ref() == Some(&id)
+            && let Some(stream) = Name::parse(&line.stream).filter(|_| line.sequence > 0)
+        {
+            let writer = member.keys.team.writer_name(&id);
+            state.unconfirmed = Some((Stream { writer, stream }, line.sequence));
+        }
         let applied = match state.writers.get_mut(&id) {
             Some(writer) => writer.apply(&line).map_err(|error| error.to_string()),
             None => match Writer::joined(&id, &line) {
@@ -417,6 +349,7 @@ impl Team {
             key: known.key,
             notices: known.notices,
             is_removed: state.is_removed(&known.id),
+            is_member: state.is_member(known),
             sessions: known.sessions.len(),
             stored: known.stored,
             forgotten: known.forgotten.clone(),
@@ -477,3 +410,8 @@ fn read_writers(folder: &Path, own: &WriterId) -> Result<(BTreeMap<WriterId, Wri
     }
     Ok((writers, expected))
 }
+
+#[cfg(test)]
+mod simulation;
+#[cfg(test)]
+mod tests;

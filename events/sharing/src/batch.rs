@@ -22,6 +22,10 @@ pub const MAX_CHUNKS: usize = 16 * 1024;
 /// Longest name of a person, machine or project, in bytes.
 pub const MAX_NAME_BYTES: usize = 200;
 
+/// Most writers that a notice names, and bytes of what it holds sealed for one of them.
+const MAX_NAMED: usize = 1024;
+const MAX_BOX_BYTES: usize = 256 * 1024;
+
 /// Why a message cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -257,6 +261,16 @@ impl Notice {
             && ![name, machine].into_iter().all(|name| is_name(name))
         {
             return Err(Error::Malformed("it names its writer by what is no name".to_owned()));
+        }
+        let named: Vec<&String> = match &notice.said {
+            Said::Removed { writer } | Said::Acknowledged { writer, .. } => vec![writer],
+            Said::Rekeyed { boxes } => boxes.keys().collect(),
+            _ => Vec::new(),
+        };
+        let is_sealed = |boxes: &BTreeMap<String, String>| boxes.values().all(|sealed| sealed.len() <= MAX_BOX_BYTES);
+        let is_bounded = !matches!(&notice.said, Said::Rekeyed { boxes } if !is_sealed(boxes));
+        if !is_bounded || named.len() > MAX_NAMED || named.iter().any(|name| name.len() > MAX_NAME_BYTES) {
+            return Err(Error::Malformed("it names more, or has more, than a notice may".to_owned()));
         }
         Ok(notice)
     }

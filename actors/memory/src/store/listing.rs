@@ -15,7 +15,7 @@ impl Store {
     /// When the index cannot be read.
     pub fn sessions(&self, is_wanted: impl Fn(&SessionId) -> bool) -> Result<Vec<SessionId>, Error> {
         let snapshot = self.snapshot();
-        let ids = snapshot.segments.iter().flat_map(|segment| &segment.ids).filter_map(|id| SessionId::new(&**id));
+        let ids = snapshot.segments.iter().flat_map(|segment| &segment.ids).filter_map(|id| SessionId::new(id));
         let ids: BTreeSet<SessionId> = ids.filter(is_wanted).collect();
         let mut held = Vec::new();
         for id in ids {

@@ -116,6 +116,9 @@ impl Relay<'_> {
             let others = settings.relay.share.iter().filter(|known| **known != project).cloned();
             let share: Vec<String> = others.chain(shared.then(|| project.clone())).collect();
             self.set(vec![(&["relay", "share"], share.into())]).await?;
+            if shared {
+                self.team.allow(&project).await.map_err(refused)?;
+            }
             tracing::info!(shared, "project shared with the team, or no longer");
             if retract && !shared {
                 preview.retracted = self.team.retract_project(&project).await.map_err(refused)?;

@@ -1,7 +1,7 @@
 //! One writer's log in a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -77,6 +77,13 @@ pub(super) struct Read {
     pub(super) more: bool,
 }
 
+impl Read {
+    /// What stands before something damaged; that itself, if it comes first.
+    fn until(self, damage: io::Error) -> io::Result<Self> {
+        if self.records.is_empty() { Err(damage) } else { Ok(Self { more: true, ..self }) }
+    }
+}
+
 fn path(folder: &Path, generation: u32) -> PathBuf {
     folder.join(format!("{generation:08}.log"))
 }
@@ -95,10 +102,21 @@ pub(super) fn newest(folder: &Path) -> Option<(u32, u64)> {
     Some((generation, size))
 }
 
+/// The check of the record that ends at a place; empty at the beginning, and where none can be read.
+pub(super) fn check_before(folder: &Path, generation: u32, place: u64) -> String {
+    let mut check = [0; CHECK];
+    let Some(from) = place.checked_sub(CHECK as u64) else { return String::new() };
+    let read = open(&path(folder, generation)).and_then(|mut file| {
+        file.seek(SeekFrom::Start(from))?;
+        file.read_exact(&mut check)
+    });
+    read.map_or_else(|_| String::new(), |()| hex::encode(&check))
+}
+
 /// Reads whole records from a place on, until `most` bytes are passed.
 pub(super) fn read(folder: &Path, generation: u32, from: u64, most: u64) -> io::Result<Read> {
     let mut read = Read { records: Vec::new(), bytes: 0, more: false };
-    let mut file = match transcript_file::open(&path(folder, generation)) {
+    let mut file = match open(&path(folder, generation)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(read),
         file => file?,
     };
@@ -115,7 +133,7 @@ pub(super) fn read(folder: &Path, generation: u32, from: u64, most: u64) -> io::
         }
         let length = u32::from_be_bytes([before[1], before[2], before[3], before[4]]) as usize;
         if length > MAX_FRAME_BYTES {
-            return Err(damaged("a record is longer than any frame"));
+            return read.until(damaged("a record is longer than any frame"));
         }
         let mut payload = vec![0; length];
         let mut check = [0; CHECK];
@@ -123,7 +141,7 @@ pub(super) fn read(folder: &Path, generation: u32, from: u64, most: u64) -> io::
             return Ok(read);
         }
         if Sha256::digest(&payload)[..CHECK] != check {
-            return Err(damaged("a record does not match its check"));
+            return read.until(damaged("a record does not match its check"));
         }
         read.bytes += (BEFORE + length + CHECK) as u64;
         match before[0] {
@@ -182,7 +200,7 @@ pub(super) fn append(folder: &Path, tail: &mut Tail, records: &[Record]) -> io::
     let is_new = !transcript_file::exists(&path);
     let mut file = following_no_link().create(true).truncate(false).write(true).open(&path)?;
     if is_new {
-        adopt_mode(&path, folder)?;
+        adopt_mode(&file, folder)?;
     }
     file.set_len(tail.bytes)?;
     file.seek(SeekFrom::Start(tail.bytes))?;
@@ -239,6 +257,15 @@ fn following_no_link() -> OpenOptions {
     options
 }
 
+/// Opens a file for reading; not what a link in its place leads to, and no pipe, whose opening would wait.
+fn open(path: &Path) -> io::Result<File> {
+    if fs::symlink_metadata(path)?.is_file() {
+        transcript_file::open(path)
+    } else {
+        Err(io::Error::other("not a regular file"))
+    }
+}
+
 /// Creates a folder and those above it that are missing, each with the mode of the one that it lies in.
 fn create_folder(folder: &Path) -> io::Result<()> {
     if fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
@@ -246,26 +273,36 @@ fn create_folder(folder: &Path) -> io::Result<()> {
     }
     let above = folder.parent().ok_or(io::ErrorKind::NotFound)?;
     if !above.is_dir() {
+        // A relay's folder that is not there is not made: it may only not be mounted.
+        let is_relay = |root: &Path| transcript_file::exists(&root.join(super::MARK));
+        above.parent().filter(|root| is_relay(root)).ok_or(io::ErrorKind::NotFound)?;
         create_folder(above)?;
     }
     match fs::create_dir(folder) {
         // Another member was faster; a link is none of theirs.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(folder)?.is_dir() => Ok(()),
-        created => created.and_then(|()| adopt_mode(folder, above)),
+        created => created.and_then(|()| adopt_mode(&opened_folder(folder)?, above)),
     }
 }
 
-/// Gives what was created the mode of the folder that it lies in.
-fn adopt_mode(path: &Path, folder: &Path) -> io::Result<()> {
+/// Opens a folder, but not what a link in its place leads to.
+fn opened_folder(folder: &Path) -> io::Result<File> {
+    let opened = following_no_link().read(true).open(folder)?;
+    if opened.metadata()?.is_dir() { Ok(opened) } else { Err(io::ErrorKind::NotADirectory.into()) }
+}
+
+/// Gives what was created the mode of the folder that it lies in: by its handle, because another user of the folder may
+/// have put a link in the place of its name.
+fn adopt_mode(created: &File, folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = fs::metadata(folder)?.permissions().mode();
-        let mode = if fs::metadata(path)?.is_dir() { mode & 0o7777 } else { mode & 0o666 };
-        fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+        let mode = if created.metadata()?.is_dir() { mode & 0o7777 } else { mode & 0o666 };
+        created.set_permissions(fs::Permissions::from_mode(mode))?;
     }
     #[cfg(not(unix))]
-    let _ = (path, folder);
+    let _ = (created, folder);
     Ok(())
 }
 
@@ -283,7 +320,7 @@ fn write_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<
     let temporary = folder.join(format!(".{name}.{}.tmp", hex::encode(&random)));
     let written = OpenOptions::new().write(true).create_new(true).open(&temporary).and_then(|mut file| {
         write(&mut file)?;
-        adopt_mode(&temporary, folder)?;
+        adopt_mode(&file, folder)?;
         file.sync_all()?;
         fs::rename(&temporary, path)
     });
@@ -293,7 +330,7 @@ fn write_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<
 
 /// Reads a whole file of at most `most` bytes; `None` if there is none.
 pub(super) fn read_whole(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
-    let file = match transcript_file::open(path) {
+    let file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };

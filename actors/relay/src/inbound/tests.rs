@@ -16,6 +16,7 @@ struct Reader {
     folder: tempfile::TempDir,
     writer: Option<Writer>,
     vouched: BTreeSet<String>,
+    is_member: bool,
 }
 
 impl Reader {
@@ -23,7 +24,7 @@ impl Reader {
         let folder = tempfile::tempdir().unwrap();
         let relay = Folder::create(&folder.path().join("relay"), team.team_name()).unwrap();
         let keys = Keys::generate(team.clone()).unwrap();
-        Self { relay, keys, folder, writer: None, vouched: BTreeSet::new() }
+        Self { relay, keys, folder, writer: None, vouched: BTreeSet::new(), is_member: true }
     }
 
     fn records(&self) -> &Path {
@@ -45,6 +46,7 @@ impl Reader {
                 key: it.key,
                 notices: it.notices,
                 is_removed: false,
+                is_member: self.is_member,
                 forgotten: it.forgotten.clone(),
                 sessions: it.sessions.len(),
                 stored: it.stored,
@@ -63,6 +65,10 @@ impl Reader {
             Ok(Taken::Known) => "known",
             Err(NotTaken::Held(_)) => "held",
             Err(NotTaken::Refused(_)) => "refused",
+            Err(NotTaken::PassedOver(_)) => {
+                self.writer.as_mut().unwrap().notices += 1;
+                "passed over"
+            }
             Err(NotTaken::Failed(why)) => panic!("{why}"),
         }
     }
@@ -139,7 +145,10 @@ async fn behind_a_refused_message_nothing_counts_until_the_session_is_begun_anew
         (ann.batch(4, true, "shop", &key), "recorded"),
         (ann.batch(5, false, "shop", &key), "recorded"),
         (ann.batch(4, true, "shop", &key), "known"),
-        // Notices have no beginning: one that is refused does not silence its writer.
+        // Whoever keeps the relay cannot leave a notice out unseen, and one that is refused does not silence its writer.
+        (ann.says(3, Said::Left), "held"),
+        (ann.says(2, Said::Removed { writer: long.clone() }), "passed over"),
+        (ann.says(2, Said::Left), "known"),
         (ann.says(3, Said::Left), "recorded"),
     ] {
         assert_eq!(reader.take(&frame).await, expected);
@@ -162,6 +171,32 @@ async fn a_message_waits_for_its_key_and_a_new_beginning_ends_the_key_of_before(
     assert_eq!(keys, [new], "the key of before is in no line");
     let folded = Writer::fold(&ann.keys.writer(), &lines).unwrap();
     assert_eq!(folded.sessions[&ann.session].sequence, 2);
+}
+
+/// What lies in a slot is nobody's word: it may be cut off, another one, or no file at all, and become right later.
+#[tokio::test]
+async fn whatever_lies_in_the_place_of_a_key_only_its_session_waits() {
+    let team = TeamKeys::generate().unwrap();
+    let (mut reader, ann, key) = (Reader::new(&team), Speaker::new(&team), secret());
+    assert_eq!(reader.take(&ann.joins()).await, "recorded");
+    let slot = Slot::Named(team.key_name(ann.stream()));
+    ann.puts_key(&reader.relay, &key).await;
+    let whole = reader.relay.get(slot).await.unwrap().unwrap();
+    let stranger = Speaker { keys: Keys::generate(team.clone()).unwrap(), session: ann.session.clone() };
+    let other = stranger.frame(Kind::Key, ann.stream(), 0, &key.0, team.current().1);
+    for lies in [&b""[..], &whole[..whole.len() - 1], &other, &ann.joins()] {
+        reader.relay.put(slot, lies.to_vec()).await.unwrap();
+        assert_eq!(reader.take(&ann.batch(1, true, "shop", &key)).await, "held");
+    }
+    reader.relay.delete(slot).await.unwrap();
+    let path = reader.records().join("relay").join("s").join(team.key_name(ann.stream()).to_string());
+    std::fs::create_dir(&path).unwrap();
+    assert_eq!(reader.take(&ann.batch(1, true, "shop", &key)).await, "held");
+    std::fs::remove_dir(&path).unwrap();
+    reader.relay.put(slot, whole).await.unwrap();
+    assert_eq!(reader.take(&ann.batch(1, true, "shop", &key)).await, "recorded");
+    reader.is_member = false;
+    assert_eq!(reader.take(&ann.batch(2, false, "shop", &key)).await, "refused");
 }
 
 #[tokio::test]
@@ -188,7 +223,7 @@ async fn what_was_forgotten_is_not_shown_again_by_its_old_messages() {
 async fn who_has_old_keys_alone_joins_only_if_a_member_names_them() {
     let old = TeamKeys::generate().unwrap();
     let mut new = old.clone();
-    new.add_epochs(&old.next_epoch().unwrap());
+    new.add_epochs(&old.next_epoch().unwrap(), &Speaker::new(&old).keys.writer());
     for (theirs, mine, is_vouched, expected) in [
         (&old, &old, false, "recorded"),
         (&new, &new, false, "recorded"),

@@ -44,6 +44,9 @@ impl Connection {
         let (telling, link) = watch::channel(Link::default());
         let telling = Arc::new(telling);
         let options = sign_in(credentials).await?.name("baton").connection_timeout(PATIENCE).ping_interval(PING);
+        // No server that another one names is trusted, and no connection is made without TLS where it was asked for.
+        let is_tls = address.servers.iter().all(|server| server.scheme() == "tls");
+        let options = options.ignore_discovered_servers().require_tls(is_tls);
         let options = options.max_reconnects(ATTEMPTS).event_callback(move |event| {
             telling.send_if_modified(|link| match event {
                 Event::Disconnected | Event::Closed => {

@@ -8,7 +8,7 @@ use baton_conversation::record::SessionId;
 use baton_sharing::batch::Said;
 use x25519_dalek::PublicKey;
 
-use super::{CURSOR, CursorV1, Member, Team};
+use super::{CURSOR, CursorV1, Member, State, Team};
 use crate::inbound::{Inbound, NotTaken, Taken};
 use crate::keys::{Keys, Name, TeamKeys, WriterId};
 use crate::record::Record;
@@ -45,6 +45,10 @@ impl Team {
             let is_moved = member.cursor != received.cursor;
             member.cursor = received.cursor;
             warnings.extend(received.problems);
+            if received.is_set_back {
+                let mut state = self.state();
+                (state.is_set_back, state.has_looked_back) = (true, false);
+            }
             let is_settled = {
                 let state = self.state();
                 state.held.is_empty() && !state.has_dropped
@@ -55,7 +59,10 @@ impl Team {
                 member.kept.clone_from(&member.cursor);
             }
             if !received.more {
-                self.state().warnings = warnings;
+                let mut state = self.state();
+                let State { held, held_since, .. } = &mut *state;
+                held_since.retain(|stream, _| held.contains_key(stream));
+                (state.warnings, state.read_at) = (warnings, Some(self.options.clock.now()));
                 return Ok(());
             }
         }
@@ -88,6 +95,13 @@ impl Team {
 
     /// Takes in one frame, or holds or refuses it.
     async fn take(&self, member: &Member, stream: (Name, Name), frame: &[u8], later: &[&[u8]]) -> Result<(), String> {
+        {
+            let mut state = self.state();
+            let last = state.unconfirmed.filter(|(last, _)| (last.writer, last.stream) == stream);
+            if last.is_some_and(|(_, sequence)| Frame::parse(frame).is_ok_and(|it| it.header.sequence >= sequence)) {
+                state.unconfirmed = None;
+            }
+        }
         let is_behind = self.state().held.contains_key(&stream);
         let known = self.known(stream);
         let inbound = Inbound {
@@ -112,6 +126,14 @@ impl Team {
                 }
             }
             Ok(Taken::Known) => {}
+            Err(NotTaken::PassedOver(why)) => {
+                self.state().held.remove(&stream);
+                let mut state = self.state();
+                if let Some(writer) = state.names.get(&stream.0).cloned().and_then(|id| state.writers.get_mut(&id)) {
+                    writer.notices += 1;
+                }
+                state.refuse(stream.0, why);
+            }
             Err(NotTaken::Held(_) | NotTaken::Refused(_)) if is_behind => self.hold(stream, frame, None),
             Err(NotTaken::Held(why)) => self.hold(stream, frame, Some(why)),
             Err(NotTaken::Refused(why)) => {
@@ -140,6 +162,7 @@ impl Team {
             state.refuse(stream.0, "more waits for what it needs than is kept; it is received again later".to_owned());
             return;
         }
+        state.held_since.entry(stream).or_insert_with(|| self.options.clock.now());
         let held = state.held.entry(stream).or_default();
         held.frames.push_back(frame.to_vec());
         if let Some(why) = why {
@@ -149,11 +172,13 @@ impl Team {
 
     /// Adds keys that another member has given the team. Returns true if there were any.
     pub(super) async fn adopt_keys(&self, member: &mut Member) -> Result<bool, String> {
-        let boxes: Vec<String> = {
+        let boxes: Vec<(WriterId, String)> = {
             let mut state = self.state();
             let own = member.keys.writer();
-            let members = state.writers.values().filter(|by| !state.is_removed(&by.id));
-            let given: Vec<_> = members.filter_map(|by| by.boxes.get(own.as_str()).cloned()).collect();
+            let mut given: Vec<_> = state.writers.values().filter(|by| by.boxes.contains_key(own.as_str())).collect();
+            // Whoever has been known longest is believed first: a stranger may be somebody who was removed.
+            given.sort_by_key(|by| (by.since, by.id.clone()));
+            let given = given.into_iter().map(|by| (by.id.clone(), by.boxes[own.as_str()].clone())).collect::<Vec<_>>();
             if given == state.adopted {
                 return Ok(false);
             }
@@ -161,11 +186,16 @@ impl Team {
             given
         };
         let mut is_new = false;
-        for sealed in &boxes {
-            match open_box(&member.keys, sealed) {
-                Some(team) => is_new |= member.keys.team.add_epochs(&team),
-                None => tracing::warn!("keys of the team that another member gave cannot be opened"),
+        for (by, sealed) in &boxes {
+            let is_member = {
+                let state = self.state();
+                state.contested().is_none() && state.writers.get(by).is_some_and(|by| state.is_member(by))
+            };
+            match open_box(&member.keys, sealed).filter(|_| is_member) {
+                Some(team) => is_new |= member.keys.team.add_epochs(&team, by),
+                None => tracing::warn!(%by, "keys of the team that another writer gave are not taken"),
             }
+            self.state().know_epoch(&member.keys);
         }
         if !is_new {
             return Ok(false);
@@ -239,5 +269,5 @@ fn open_box(keys: &Keys, sealed: &str) -> Option<TeamKeys> {
     let (key, sealed) = sealed.split_at_checked(64)?;
     let secret = keys.shared_with(&PublicKey::from(hex::decode::<32>(key)?));
     let object = hex::decode_all(sealed)?;
-    serde_json::from_slice(&seal::unseal_object(&object, &secret, MAX_KEYS_BYTES).ok()?).ok()
+    serde_json::from_slice(&seal::unseal_object(&object, &secret, Name([0; 16]), MAX_KEYS_BYTES).ok()?).ok()
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use baton_config::settings::Settings;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::session::Event;
 use baton_sharing::batch::{Notice, Said};
 use baton_views::visibility;
 
@@ -56,9 +55,12 @@ impl Team {
         };
         let own = state.writers.get(&member.keys.writer());
         let is_owed = |(id, row): &(SessionId, Arc<Row>)| {
+            if own.is_some_and(|own| own.withdrawn_elsewhere.contains(id)) {
+                return false;
+            }
+            let is_new = is_owed(&row.state, row.version, own.and_then(|own| own.sessions.get(id)));
             is_shared(table, settings, id, row)
-                && is_owed(&row.state, row.version, own.and_then(|own| own.sessions.get(id)))
-                && !state.is_settled(id, row.version)
+                && (state.lost.contains(id) || is_new && !state.is_settled(id, row.version))
         };
         rows.into_iter().filter(is_owed).collect()
     }
@@ -81,15 +83,22 @@ impl Team {
                 Ok(()) => {}
                 Err(Error::Relay(error @ transport::Error::Unavailable(_))) => return Err(error.to_string()),
                 Err(error) => {
+                    // It may have gone back since it was looked at.
+                    if matches!(error, Error::Relay(transport::Error::Conflict { .. })) {
+                        self.state().has_looked_back = false;
+                        self.state().is_set_back = true;
+                    }
                     tracing::debug!(session = %id, %error, "session not published yet");
                     self.state().unpublished.insert(id, error.to_string());
                 }
             }
         }
-        let mut state = self.state();
-        if state.unpublished.is_empty() {
-            state.looked = Some(table.position());
+        if !self.state().unpublished.is_empty() {
+            return Ok(());
         }
+        self.is_level().map_err(|error| error.to_string())?;
+        let mut state = self.state();
+        (state.looked, state.level_at) = (Some(table.position()), Some(self.options.clock.now()));
         Ok(())
     }
 
@@ -103,10 +112,11 @@ impl Team {
         // What is published by the keys of an earlier epoch can be read by those who were removed since.
         let epoch = member.keys.team.current().0;
         let (known_before, reached_before) = (known, known.map(|known| known.sequence));
-        let mut known = known.filter(|known| known.epoch == epoch);
+        let is_lost = self.state().lost.contains(id);
+        let mut known = known.filter(|known| known.epoch == epoch && !is_lost);
         let mut draft = self.draft(id, row, known).await?;
         // What was redacted must not be readable by the key of before.
-        if known.is_some() && draft.events.iter().any(|(_, event)| matches!(event, Event::Redacted { .. })) {
+        if known.is_some() && draft.is_redacted {
             known = None;
             draft = self.draft(id, row, None).await?;
         }
@@ -128,7 +138,9 @@ impl Team {
             self.apply(member, change);
         }
         published?;
-        self.state().settled.insert(id.clone(), row.version);
+        let mut state = self.state();
+        state.lost.remove(id);
+        state.settled.insert(id.clone(), row.version);
         Ok(())
     }
 
@@ -143,12 +155,21 @@ impl Team {
         for id in self.own_sessions(|own| self.hidden_of(own)) {
             self.retract(member, &id).await?;
         }
+        let mut undestroyed = None;
         for id in self.own_sessions(|own| own.forgotten.keys().cloned().collect()) {
             if !self.state().destroyed.contains(&id) {
-                self.outbound(member).destroy(&id).await.map_err(|error| error.to_string())?;
-                self.state().destroyed.insert(id);
+                match self.outbound(member).destroy(&id).await {
+                    Ok(()) => drop(self.state().destroyed.insert(id)),
+                    Err(Error::Relay(error @ transport::Error::Unavailable(_))) => return Err(error.to_string()),
+                    // The others must not wait for this one.
+                    Err(error) => {
+                        tracing::warn!(session = %id, %error, "withdrawn session not destroyed on the relay yet");
+                        undestroyed = Some(format!("session {id} is not destroyed on the relay yet: {error}"));
+                    }
+                }
             }
         }
+        self.state().undestroyed = undestroyed;
         Ok(())
     }
 
@@ -158,7 +179,7 @@ impl Team {
         // One that is not known here any more stays: its log may be lost.
         let is_hidden =
             |id: &&SessionId| table.get(id).is_some() && visibility::is_hidden(&table, &settings, &[], id.as_str());
-        own.sessions.keys().filter(is_hidden).cloned().collect()
+        own.sessions.keys().chain(&own.attempted).filter(is_hidden).cloned().collect()
     }
 
     /// Some of what this home has published.

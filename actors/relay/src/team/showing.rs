@@ -45,7 +45,14 @@ impl Team {
             // The writer who had a session first keeps it.
             let sessions = state.writers.values().flat_map(|writer| writer.sessions.iter().map(move |it| (writer, it)));
             let mut sessions: Vec<(&Writer, (&SessionId, &Shared))> = sessions.collect();
-            sessions.sort_by_key(|(writer, (_, shared))| (shared.since, writer.since, writer.id.clone()));
+            // Of one person's machines the one on which it went on last; of several people's the first, unless they left.
+            sessions.sort_by_key(|(writer, (id, shared))| {
+                let is_gone = writer.has_left || state.is_removed(&writer.id);
+                let theirs = state.writers.values().filter(|it| it.name == writer.name && it.id != writer.id);
+                let since = theirs.filter_map(|it| Some(it.sessions.get(*id)?.since)).min();
+                let since = since.map_or(shared.since, |other| other.min(shared.since));
+                (is_gone, since, std::cmp::Reverse(shared.state.last_activity()), writer.since, writer.id.clone())
+            });
             for (writer, (session, _)) in sessions {
                 if others.get(session).is_none()
                     && let Some((row, author)) = shown(&state, writer, session)
@@ -62,8 +69,9 @@ impl Team {
         let Some((row, author)) = shown else { return };
         // The writer who had it first keeps it.
         let is_anothers = |others: &Others| others.author(session).is_some_and(|known| known.writer != author.writer);
-        if is_anothers(&self.others.borrow()) {
-            return;
+        let is_anothers = is_anothers(&self.others.borrow());
+        if is_anothers {
+            return self.publish_others();
         }
         self.read_from(session, &author);
         self.others.send_modify(|others| others.insert(session.clone(), row, author));
