@@ -7,6 +7,7 @@ use baton_protocol::answer::{
     RelayBehind, RelayEntry, RelayForgotten, RelayInvitation, RelayLog, RelayPreview, RelayStatus, RelayWriter,
 };
 use baton_protocol::{RelayParams, method};
+use baton_relay::told;
 use clap::Subcommand;
 use serde::de::DeserializeOwned;
 
@@ -14,9 +15,6 @@ use super::{Error, install};
 use crate::client::Client;
 use crate::environment::{Environment, zone};
 use crate::print::{self, Output, Style};
-
-/// Longest invitation that is read.
-const MAX_INVITATION: u64 = 64 * 1024;
 
 const HELP: &str = "\
 A relay carries sessions of the projects that you share between your machines, and those of your team. It is a folder \
@@ -29,9 +27,8 @@ JSON of `status`: {\"relay\",\"enabled\",\"connected\",\"name\",\"machine\",\"wr
 
 Examples:
   baton relay init ~/Sync/team --name Ann     begin a team whose relay is this folder
-  baton relay init nats://relay.example:4222  or this server (`baton help relay` has its configuration)
   baton relay invite                          a text for one new member; it works once, for a day
-  baton relay join TEXT --name Bob            on the other machine, which has the folder at the same path
+  baton relay join TEXT --name Bob            on the other machine
   baton relay share .                         publish this directory's project, after asking";
 
 #[derive(Debug, clap::Args)]
@@ -142,6 +139,16 @@ enum Action {
         #[command(flatten)]
         options: Options,
     },
+    /// Commit and push, and bring what others have pushed, where the relay's folder is a git checkout
+    #[command(
+        after_long_help = "Examples:\n  baton relay git               for a timer or a hook\n  baton relay git ~/team        before `join`: brings the invitation"
+    )]
+    Git {
+        /// The checkout, on a machine that has not joined yet
+        folder: Option<String>,
+        #[command(flatten)]
+        options: Options,
+    },
     /// Stop publishing and receiving until `resume`
     #[command(after_long_help = "Examples:\n  baton relay pause")]
     Pause(Options),
@@ -169,19 +176,18 @@ struct Options {
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     match &args.action {
         Action::Init { relay, named } => {
-            let url = address(relay);
-            status(environment, RelayParams::Init { url, name: named.name.clone() }, &named.options, |output, _| {
+            let params = RelayParams::Init { url: address(relay), name: named.name.clone() };
+            shown(environment, &params, &named.options, |output, _: &RelayStatus| {
                 output.line("The team is begun. `baton relay invite` invites, `baton relay share .` shares a project.");
             })
         }
         Action::Join { invitation, folder, named } => {
-            print::note(
-                "What you share from now on, members can copy; it cannot be taken back from them. Joining shares nothing.\n",
-            );
-            let typed = || std::io::read_to_string(std::io::stdin().take(MAX_INVITATION)).unwrap_or_default();
+            print::note("What you share from now on, members can copy, and keep. Joining shares nothing.\n");
+            let typed = || std::io::read_to_string(std::io::stdin().take(65_536)).unwrap_or_default();
             let invitation = if invitation == "-" { typed().trim().to_owned() } else { invitation.clone() };
             let (folder, name) = (folder.as_deref().map(address), named.name.clone());
-            status(environment, RelayParams::Join { invitation, folder, name }, &named.options, |output, status| {
+            let params = RelayParams::Join { invitation, folder, name };
+            shown(environment, &params, &named.options, |output, status: &RelayStatus| {
                 output.line(&format!("Joined the team at {}.", print::plain(status.relay.as_deref().unwrap_or("-"))));
             })
         }
@@ -200,7 +206,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
                 return Ok(ExitCode::FAILURE);
             }
             let params = RelayParams::Remove { writer: writer.to_ascii_lowercase() };
-            status(environment, params, options, |output, status| {
+            shown(environment, &params, options, |output, status: &RelayStatus| {
                 output.line("Excluded. What it has received it keeps; sessions that go on are published by new keys.");
                 status.writers.iter().for_each(|writer| show_writer(output, writer));
             })
@@ -210,7 +216,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             if !agreed(*yes, options, question)? {
                 return Ok(ExitCode::FAILURE);
             }
-            status(environment, RelayParams::Leave {}, options, |output, _| {
+            shown(environment, &RelayParams::Leave {}, options, |output, _: &RelayStatus| {
                 output.line("This machine belongs to no team any more. What it had published is still there.");
             })
         }
@@ -232,14 +238,27 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             })
         }
         Action::Forgotten(options) => forgotten(environment, options),
-        Action::Status(options) => status(environment, RelayParams::Status {}, options, show_status),
-        Action::Who(options) => status(environment, RelayParams::Status {}, options, |output, status| {
+        Action::Status(options) => shown(environment, &RelayParams::Status {}, options, show_status),
+        Action::Who(options) => shown(environment, &RelayParams::Status {}, options, |output, status: &RelayStatus| {
             status.writers.iter().for_each(|writer| show_writer(output, writer));
         }),
-        Action::Pause(options) => status(environment, RelayParams::Pause { paused: true }, options, |output, _| {
-            output.line("Nothing is published or received until `baton relay resume`.");
-        }),
-        Action::Resume(options) => status(environment, RelayParams::Pause { paused: false }, options, show_status),
+        Action::Git { folder, options } => {
+            let (result, output) = call(environment, &RelayParams::Status {}, options)?;
+            let folder = folder.as_deref().map(address);
+            let done = baton_relay::git::exchange_of(&super::parse_result(&result)?, folder);
+            let told = done.map_err(Error::RelayGit)?;
+            match options.json {
+                true => output.json(&result),
+                false => output.line(told),
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Pause(options) => {
+            shown(environment, &RelayParams::Pause { paused: true }, options, |output, _: &RelayStatus| {
+                output.line("Nothing is published or received until `baton relay resume`.");
+            })
+        }
+        Action::Resume(options) => shown(environment, &RelayParams::Pause { paused: false }, options, show_status),
         Action::Preview { session, options } => preview(environment, session.as_deref(), options),
         Action::Log { limit, options } => {
             shown(environment, &RelayParams::Log { limit: *limit }, options, |output, log: &RelayLog| {
@@ -288,16 +307,6 @@ fn shown<T: DeserializeOwned>(
         false => show(&output, &super::parse_result(&result)?),
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Asks for something that is answered with the state of the relay.
-fn status(
-    environment: &Environment,
-    params: RelayParams,
-    options: &Options,
-    show: impl FnOnce(&Output, &RelayStatus),
-) -> Result<ExitCode, Error> {
-    shown(environment, &params, options, show)
 }
 
 fn agreed(yes: bool, options: &Options, question: &str) -> Result<bool, Error> {
@@ -359,11 +368,7 @@ fn preview(environment: &Environment, session: Option<&str>, options: &Options) 
 fn forgotten(environment: &Environment, options: &Options) -> Result<ExitCode, Error> {
     shown(environment, &RelayParams::Forgotten {}, options, |output, forgotten: &RelayForgotten| {
         for removed in &forgotten.forgotten {
-            let who = match (removed.removed_by.join(", "), removed.waiting_for.join(", ")) {
-                (by, waiting) if waiting.is_empty() => format!("removed by all: {by}"),
-                (by, waiting) if by.is_empty() => format!("not removed yet by {waiting}"),
-                (by, waiting) => format!("removed by {by}; not yet by {waiting}"),
-            };
+            let who = told::removed(removed);
             output.line(&format!("{}  {}", output.id(&removed.session_id), print::plain(&who)));
         }
         if forgotten.forgotten.is_empty() {
@@ -406,11 +411,7 @@ fn show_behind(output: &Output, what: &str, behind: &RelayBehind) {
 fn show_writer(output: &Output, writer: &RelayWriter) {
     let last = writer.last_at.as_deref().map_or_else(String::new, |at| format!(", last {}", zone::minute(at)));
     let me = if writer.me { " (this machine)" } else { "" };
-    let left = match (writer.removed, writer.left) {
-        (true, _) => ", was removed",
-        (false, true) => ", has left",
-        (false, false) => "",
-    };
+    let left = told::gone(writer);
     let key = output.styled(Style::Faint, &writer.writer);
     let sessions = print::counted(writer.sessions, "session");
     let (name, machine) = (print::plain(&writer.name), print::plain(&writer.machine));

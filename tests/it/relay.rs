@@ -2,6 +2,7 @@
 
 mod answers;
 mod damage;
+mod git;
 mod withdrawn;
 
 use std::path::{Path, PathBuf};

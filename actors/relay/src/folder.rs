@@ -19,6 +19,7 @@
 //!   Readers hold it until these are there.
 
 mod log;
+mod news;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -33,15 +34,17 @@ use serde::{Deserialize, Serialize};
 use crate::keys::Name;
 use crate::transport::{Error, MAX_OBJECT_BYTES, Pending, Received, Relay, Slot, Stream};
 use log::{Record, Tail};
+pub(crate) use log::{read_whole, write_whole};
+use news::News;
 
 /// The file that marks a relay's folder.
-const MARK: &str = "baton-relay.json";
+pub(crate) const MARK: &str = "baton-relay.json";
 const FORMAT: u32 = 1;
 /// Most writers whose logs are read.
 const MAX_WRITERS: usize = 1024;
 /// Most bytes of frames in one answer, but for one long frame.
 const ANSWER_BYTES: u64 = 4 * 1024 * 1024;
-/// How often the folder is looked at.
+/// How often the folder is looked at where the system tells nothing of it, such as what other machines change.
 const LOOK: Duration = Duration::from_millis(500);
 
 #[derive(Serialize, Deserialize)]
@@ -59,6 +62,7 @@ struct Inner {
     root: PathBuf,
     /// The ends of the logs that this process appends to.
     tails: Mutex<BTreeMap<Name, Tail>>,
+    news: News,
 }
 
 /// Where a reader is: for each writer the generation of the log, the bytes of it that were read, how long it was then,
@@ -88,7 +92,7 @@ impl Folder {
             }
             Some(_) => {
                 let root = root.to_owned();
-                Ok(Self(Arc::new(Inner { root, tails: Mutex::default() })))
+                Ok(Self(Arc::new(Inner { root, tails: Mutex::default(), news: News::default() })))
             }
         }
     }
@@ -231,6 +235,8 @@ impl Relay for Folder {
     fn delete(&self, slot: Slot) -> Pending<'_, ()> {
         self.run(move |inner| {
             let path = inner.slot(slot);
+            // Whoever was killed while writing it has left it under another name.
+            log::remove_unfinished(&path);
             match std::fs::remove_file(&path).and_then(|()| durable::sync_parent(&path)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     inner.check_mark()?;
@@ -284,12 +290,16 @@ impl Relay for Folder {
                     let is_read = |(name, generation, size): &(Name, u32, u64)| {
                         places.get(&name.to_string()).is_some_and(|place| (place.0, place.2) == (*generation, *size))
                     };
+                    let logs = inner.logs()?;
+                    let folders = logs.iter().map(|(name, ..)| inner.writer_folder(*name));
+                    inner.news.watch(folders.chain([inner.root.join("w")]));
+                    // Only then, so that nothing falls in between.
                     Ok(!inner.logs()?.iter().all(is_read))
                 });
                 if look.await? {
                     return Ok(());
                 }
-                tokio::time::sleep(LOOK).await;
+                self.0.news.come_or(LOOK).await;
             }
         })
     }

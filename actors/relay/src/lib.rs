@@ -6,7 +6,8 @@
 //! - `record`: what was accepted and published, on disk
 //! - `inbound`, `outbound`: one message in, one session out
 //! - `team`: the state of it all, and the rounds that keep it current; `membership`: how a team begins, grows and is left
-//! - `report`: what is told of it; `verify`: whether what was taken in is whole
+//! - `report`: what is told of it; `verify`: whether what was taken in is whole; `told`: parts of it
+//!   in words; `git`: a folder that is a checkout
 //!
 //! Nothing of a project leaves before a person named it in `relay.share`, and nothing is opened or read while
 //! `relay.enabled` is false.
@@ -19,6 +20,7 @@
 //!   of this home is never shadowed, and everything read is bounded, counted and said.
 
 mod folder;
+pub mod git;
 mod inbound;
 mod invitation;
 mod keys;
@@ -30,6 +32,7 @@ mod record;
 mod report;
 mod seal;
 mod team;
+pub mod told;
 mod transport;
 mod verify;
 

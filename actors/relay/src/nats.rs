@@ -34,7 +34,7 @@ mod kept;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -73,6 +73,8 @@ pub(crate) struct Nats {
     team: Name,
     /// The ends of streams, as they were when last looked at.
     ends: Mutex<BTreeMap<Stream, End>>,
+    /// The server's number of the first message, as last seen.
+    first: AtomicU64,
     /// True if it was checked that a cursor of before still fits.
     is_looked_at: AtomicBool,
     /// Says that something was published; begins where the first reader was.
@@ -106,8 +108,9 @@ impl Nats {
         let connection = Connection::open(&address, credentials).await?;
         let frames = connection.stream(&stream_name(team, "FRAMES")).await?;
         let kept = Kept::open(&connection, &stream_name(team, "KEPT")).await?;
-        let (ends, news, is_looked_at) = (Mutex::default(), tokio::sync::Mutex::default(), AtomicBool::new(false));
-        Ok(Self { connection, frames, kept, team, ends, is_looked_at, news })
+        let (ends, news) = (Mutex::default(), tokio::sync::Mutex::default());
+        let first = AtomicU64::new(frames.cached_info().state.first_sequence);
+        Ok(Self { connection, frames, kept, team, ends, first, is_looked_at: AtomicBool::new(false), news })
     }
 
     /// Makes a server the relay of a team. Returns the team's address.
@@ -304,10 +307,11 @@ impl Relay for Nats {
             }
             let mut check = cursor.split('-').nth(2).filter(|_| at > 0).unwrap_or_default().to_owned();
             let is_elsewhere = !cursor.is_empty() && self.position(cursor) != at;
-            let is_empty = info.state.messages == 0 && newest > 0;
+            // The first message is somebody's introduction, which no member removes.
+            let first = info.state.first_sequence;
+            let is_cut = newest > 0 && self.first.swap(first, Ordering::Relaxed) < first && first > 1;
             let is_of_another = cursor.split('-').next().is_some_and(|of| !of.is_empty() && of != self.created());
-            let mut received =
-                Received { is_set_back: is_elsewhere || is_empty || is_of_another, ..Received::default() };
+            let mut received = Received { is_set_back: is_elsewhere || is_cut || is_of_another, ..Received::default() };
             if at < newest {
                 let config = pull::Config {
                     deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: at + 1 },

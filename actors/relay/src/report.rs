@@ -116,6 +116,7 @@ impl Team {
             name: self.own_name(relay),
             machine: machine(),
             writer: state.own.as_ref().map(ToString::to_string),
+            files: state.own_name().map(|name| name.to_string()),
             share: relay.share.iter().map(|project| out(project)).collect(),
             lag: RelayLag { out: behind, incoming },
             writers: writers.collect(),

@@ -44,7 +44,7 @@ pub(crate) use state::State;
 const RETRY: Duration = Duration::from_secs(1);
 const RETRY_MOST: Duration = Duration::from_secs(60);
 /// How long changes are gathered.
-const GATHER: Duration = Duration::from_millis(100);
+const GATHER: Duration = Duration::from_millis(25);
 /// How often held frames, and sessions that could not be published, are tried again.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 /// The file of the cursor.

@@ -307,8 +307,19 @@ fn adopt_mode(created: &File, folder: &Path) -> io::Result<()> {
 }
 
 /// Writes a whole file, durably: a reader sees all of it or none.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |out| out.write_all(bytes))
+}
+
+/// Removes what writers of a file have left unfinished.
+pub(super) fn remove_unfinished(path: &Path) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let entries = path.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+    let is_of_it = |entry: &fs::DirEntry| {
+        let other = entry.file_name();
+        other.to_str().is_some_and(|other| other.starts_with(&format!(".{name}.")) && other.ends_with(".tmp"))
+    };
+    entries.filter(is_of_it).for_each(|entry| drop(fs::remove_file(entry.path())));
 }
 
 fn write_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
@@ -329,7 +340,7 @@ fn write_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<
 }
 
 /// Reads a whole file of at most `most` bytes; `None` if there is none.
-pub(super) fn read_whole(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+pub(crate) fn read_whole(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,

@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// Up to so many files are made durable one by one.
+const FEW_FILES: usize = 64;
+
 impl Inbound<'_> {
     /// Removes what was stored of a session beside what is recorded.
     pub(super) async fn discard(
@@ -65,9 +68,13 @@ impl Inbound<'_> {
         let stream = self.keys.team.session_name(&writer.id, &session);
         let known = known.and_then(|known| known.conversation.as_ref());
         let recorded: BTreeSet<_> = known.iter().flat_map(|known| &known.chunks).map(|chunk| chunk.name).collect();
+        let mut files = Vec::new();
         for chunk in &conversation.chunks {
             // One that a crash has left may be cut off, but only where nothing was recorded behind it.
             let path = blobs.folder_of(&session).join(reference(chunk).file_name());
+            if !recorded.contains(&chunk.name) {
+                files.push(path.clone());
+            }
             let is_whole = || recorded.contains(&chunk.name) || blobs.chunk(&session, &reference(chunk)).is_ok();
             if path.exists() && is_whole() {
                 continue;
@@ -100,12 +107,20 @@ impl Inbound<'_> {
         }
         let storing = baton_base::task::spawn_blocking(move || {
             let folder = blobs.folder_of(&session);
+            files.push(folder.join(format!("{id}.json")));
             std::fs::remove_file(folder.join(format!("{id}.json"))).or_else(|error| match error.kind() {
                 std::io::ErrorKind::NotFound => Ok(()),
                 _ => Err(error),
             })?;
             blobs.put_manifest(&session, &id, &bytes).map_err(|error| std::io::Error::other(error.to_string()))?;
-            durable::sync_below(&folder)?;
+            // A sync of the whole file system waits for what other programs write.
+            match files.len() <= FEW_FILES {
+                true => files
+                    .iter()
+                    .try_for_each(|file| durable::sync_file(file))
+                    .and_then(|()| durable::sync_folder(&folder))?,
+                false => durable::sync_below(&folder)?,
+            }
             durable::sync_parent(&folder)
         });
         storing.await.map_err(std::io::Error::other).flatten().map_err(|error| NotTaken::Failed(error.to_string()))

@@ -7,11 +7,15 @@ use baton_conversation::record::SessionId;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_sharing::batch::{Notice, Said};
 use baton_views::visibility;
+use futures_util::StreamExt as _;
 
 use super::{Member, Team, is_shared, machine};
 use crate::outbound::{Draft, Error, is_owed};
 use crate::record::{Shared, Writer};
 use crate::transport::{self, Stream};
+
+/// Sessions that are published at once.
+const AT_ONCE: usize = 4;
 
 impl Team {
     /// Makes this home known to the others, once.
@@ -69,24 +73,22 @@ impl Team {
         let table = self.options.table.now();
         let owed = self.owed(member, &table, &self.options.settings.now());
         self.state().unpublished.clear();
-        for (id, _) in owed {
-            // It may have been paused, or the session hidden, while others were published.
-            let (now, settings) = (self.options.table.now(), self.options.settings.now());
-            if settings.relay != member.settings
-                && (!settings.relay.enabled || settings.relay.url != member.settings.url)
-            {
-                return Ok(());
-            }
-            let Some(row) = now.get(&id).filter(|row| is_shared(&now, &settings, &id, row)) else { continue };
-            let known = self.state().writers.get(&member.keys.writer()).and_then(|own| own.sessions.get(&id).cloned());
-            match self.publish_session(member, &id, row, known.as_ref()).await {
-                Ok(()) => {}
+        // Several at once: while one waits for the relay or the disk, another one is redacted and sealed.
+        let publishing = owed.into_iter().map(|(id, _)| async move {
+            let done = self.publish_one(member, &id).await;
+            (id, done)
+        });
+        let mut publishing = std::pin::pin!(futures_util::stream::iter(publishing).buffer_unordered(AT_ONCE));
+        while let Some((id, done)) = publishing.next().await {
+            match done {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
                 Err(Error::Relay(error @ transport::Error::Unavailable(_))) => return Err(error.to_string()),
                 Err(error) => {
                     // It may have gone back since it was looked at.
                     if matches!(error, Error::Relay(transport::Error::Conflict { .. })) {
-                        self.state().has_looked_back = false;
-                        self.state().is_set_back = true;
+                        let mut state = self.state();
+                        (state.has_looked_back, state.is_set_back) = (false, true);
                     }
                     tracing::debug!(session = %id, %error, "session not published yet");
                     self.state().unpublished.insert(id, error.to_string());
@@ -100,6 +102,19 @@ impl Team {
         let mut state = self.state();
         (state.looked, state.level_at) = (Some(table.position()), Some(self.options.clock.now()));
         Ok(())
+    }
+
+    /// Publishes a session, if it is still to be. Returns false if nothing is to be published any more.
+    async fn publish_one(&self, member: &Member, id: &SessionId) -> Result<bool, Error> {
+        // It may have been paused, or the session hidden, while others were published.
+        let (now, settings) = (self.options.table.now(), self.options.settings.now());
+        if settings.relay != member.settings && (!settings.relay.enabled || settings.relay.url != member.settings.url) {
+            return Ok(false);
+        }
+        let Some(row) = now.get(id).filter(|row| is_shared(&now, &settings, id, row)) else { return Ok(true) };
+        let known = self.state().writers.get(&member.keys.writer()).and_then(|own| own.sessions.get(id).cloned());
+        self.publish_session(member, id, row, known.as_ref()).await?;
+        Ok(true)
     }
 
     async fn publish_session(

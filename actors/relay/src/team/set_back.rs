@@ -16,6 +16,8 @@ use crate::keys::Name;
 use crate::record::{Line, Record};
 use crate::transport::Stream;
 
+/// How many of what was published last are looked at: more than are published at once.
+const LAST: usize = 16;
 /// The file of the sessions that were lost, which stays until all of them are published again: a stream that goes on
 /// behind the sequence it had does not show any more that it has nothing.
 const MARK: &str = "set-back.json";
@@ -46,15 +48,16 @@ impl Team {
         let said = Record::new(&self.folder, &own);
         let said = baton_base::task::spawn_blocking(move || said.read());
         let said = said.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-        let last = said.iter().flatten().rev().find(|line| line.sequence > 0);
-        let last = last.and_then(|line| Some((Stream { writer, stream: Name::parse(&line.stream)? }, line.sequence)));
+        let last = said.iter().flatten().rev().filter(|line| line.sequence > 0).take(LAST);
+        let last = last.filter_map(|line| Some((Stream { writer, stream: Name::parse(&line.stream)? }, line.sequence)));
+        let last: Vec<(Stream, u64)> = last.collect();
         let said: Vec<(u64, Notice)> = said.into_iter().flatten().filter_map(notice).collect();
         let notices = Stream { writer, stream: member.keys.team.notices_name(&own) };
         let head = member.relay.head(notices).await.map_err(failed)?;
-        let is_last_lost = match last {
-            Some((stream, sequence)) => member.relay.head(stream).await.map_err(failed)? < sequence,
-            None => false,
-        };
+        let mut is_last_lost = false;
+        for (stream, sequence) in last {
+            is_last_lost |= member.relay.head(stream).await.map_err(failed)? < sequence;
+        }
         let is_lost = is_last_lost || said.iter().any(|(sequence, _)| *sequence > head);
         let known: Option<BTreeSet<SessionId>> =
             durable::read_json(&mark, MARK_MAX_BYTES).map_err(|error| error.to_string())?;

@@ -46,7 +46,7 @@ impl Team {
             let sessions = state.writers.values().flat_map(|writer| writer.sessions.iter().map(move |it| (writer, it)));
             let mut sessions: Vec<(&Writer, (&SessionId, &Shared))> = sessions.collect();
             // Of one person's machines the one on which it went on last; of several people's the first, unless they left.
-            sessions.sort_by_key(|(writer, (id, shared))| {
+            sessions.sort_by_cached_key(|(writer, (id, shared))| {
                 let is_gone = writer.has_left || state.is_removed(&writer.id);
                 let theirs = state.writers.values().filter(|it| it.name == writer.name && it.id != writer.id);
                 let since = theirs.filter_map(|it| Some(it.sessions.get(*id)?.since)).min();

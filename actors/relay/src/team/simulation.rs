@@ -65,7 +65,7 @@ async fn history(seed: u64) {
             Home::new(&format!("member{at}"), Keys::generate(team.clone()).unwrap(), relay)
         })
         .collect();
-    let is_set_back = seed % 4 == 0;
+    let is_set_back = seed.is_multiple_of(4);
     let mut kept = None;
     for _ in 0..30 + chance.below(40) {
         let at = chance.below(count);

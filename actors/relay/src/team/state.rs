@@ -126,6 +126,11 @@ impl State {
         self.held.values().flat_map(|held| &held.frames)
     }
 
+    /// This home's name on the relay.
+    pub(crate) fn own_name(&self) -> Option<Name> {
+        self.names.iter().find(|(_, id)| self.own.as_ref() == Some(*id)).map(|(name, _)| *name)
+    }
+
     /// Notes which key of the team is the newest.
     pub(super) fn know_epoch(&mut self, keys: &Keys) {
         self.epoch = keys.team.current().0;

@@ -30,6 +30,9 @@ pub struct RelayStatus {
     pub machine: String,
     /// Fingerprint of this home's key.
     pub writer: Option<String>,
+    /// The name by which this home's files on the relay go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<String>,
     /// The projects that are shared.
     pub share: Vec<String>,
     /// What is behind.

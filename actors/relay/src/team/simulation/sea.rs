@@ -32,11 +32,14 @@ impl Chance {
     }
 }
 
+/// Stream, sequence, frame and number.
+type Entry = (Name, u64, Option<Vec<u8>>, u64);
+
 /// What the relay holds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sea {
     /// Frames of each writer in their order; without bytes if they were purged. The last number is another one for each.
-    logs: BTreeMap<Name, Vec<(Name, u64, Option<Vec<u8>>, u64)>>,
+    logs: BTreeMap<Name, Vec<Entry>>,
     slots: BTreeMap<Slot, Vec<u8>>,
     /// True once nothing goes wrong any more.
     pub(super) is_calm: bool,
