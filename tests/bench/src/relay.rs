@@ -276,7 +276,7 @@ fn published(home: &Path) -> Result<(u64, u64, u64), Error> {
 }
 
 fn idle(ann: &mut Home, bob: &mut Home, watch: Duration) -> Result<Option<Idle>, Error> {
-    let mut watched = |ann: &mut Home, bob: &mut Home| -> Result<Option<([f64; 2], f64)>, Error> {
+    let watched = |ann: &mut Home, bob: &mut Home| -> Result<Option<([f64; 2], f64)>, Error> {
         std::thread::sleep(SETTLE);
         let pids = [ann.pid()?, bob.pid()?];
         let cpu = || pids.map(process::cpu_seconds);
