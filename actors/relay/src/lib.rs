@@ -6,7 +6,8 @@
 //! - `record`: what was accepted and published, on disk
 //! - `inbound`, `outbound`: one message in, one session out
 //! - `team`: the state of it all, and the rounds that keep it current; `membership`: how a team begins, grows and is left
-//! - `report`: what is told of it
+//! - `report`: what is told of it; `verify`: whether what was taken in is whole; `told`: parts of it
+//!   in words; `git`: a folder that is a checkout
 //!
 //! Nothing of a project leaves before a person named it in `relay.share`, and nothing is opened or read while
 //! `relay.enabled` is false.
@@ -24,6 +25,7 @@
 
 mod boxes;
 mod folder;
+pub mod git;
 mod inbound;
 mod invitation;
 mod keys;
@@ -35,7 +37,9 @@ mod record;
 mod report;
 mod seal;
 mod team;
+pub mod told;
 mod transport;
+mod verify;
 
 #[cfg(test)]
 mod conformance;
@@ -43,3 +47,4 @@ mod conformance;
 pub use baton_sharing::batch::{MAX_NAME_BYTES, is_name};
 pub use membership::{Error, Invited};
 pub use team::{Options, Purge, Team};
+pub use verify::{Verified, verify};

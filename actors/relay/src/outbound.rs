@@ -173,6 +173,8 @@ pub(crate) struct Outbound<'a> {
     pub(crate) keys: &'a Keys,
     /// The folder of all records.
     pub(crate) folder: &'a Path,
+    /// Held while a line is added to this home's record.
+    pub(crate) recording: &'a Arc<tokio::sync::Mutex<()>>,
     pub(crate) now: Timestamp,
     /// False once what is being published may not be published any more.
     pub(crate) goes_on: &'a (dyn Fn() -> bool + Sync),
@@ -194,12 +196,19 @@ impl Outbound<'_> {
 
     /// Says something to all members, as the notice after `sequence`.
     pub(crate) async fn notice(&self, sequence: u64, notice: Notice) -> Result<Change, Error> {
+        let name = self.send_notice(sequence, self.keys.team.current().0, &notice).await?;
+        self.record(name, Line { sequence: sequence + 1, notice: Some(notice), ..Line::default() }).await
+    }
+
+    /// Publishes a notice without recording it, by the key of an epoch: new keys come with a notice that is sealed by the
+    /// ones before. Returns the name of its stream.
+    pub(crate) async fn send_notice(&self, sequence: u64, epoch: u32, notice: &Notice) -> Result<Name, Error> {
         let name = self.keys.team.notices_name(&self.keys.writer());
-        let header = self.header(Kind::Notice, name, sequence + 1);
-        let (_, key) = self.keys.team.current();
+        let header = seal::Header { epoch, ..self.header(Kind::Notice, name, sequence + 1) };
+        let key = self.keys.team.of_epoch(epoch).ok_or_else(|| here(format!("there is no key of epoch {epoch}")))?;
         let frame = seal::seal(&header, &notice.encode(), key, &self.keys.signing()).map_err(here)?;
         self.relay.publish(self.stream(name), sequence, frame).await?;
-        self.record(name, Line { sequence: sequence + 1, notice: Some(notice), ..Line::default() }).await
+        Ok(name)
     }
 
     /// Says that a session must be removed wherever it is. What it takes to unseal it is destroyed afterwards.
@@ -383,7 +392,9 @@ impl Outbound<'_> {
             Line { at: self.now, stream: stream.to_string(), epoch: self.keys.team.current().0, ..line },
         );
         let record = Record::new(self.folder, &writer);
+        let recording = self.recording.clone().lock_owned().await;
         blocking(move || {
+            let _recording = recording;
             match &line.batch {
                 Some(batch) if batch.begin && line.sequence > 1 => record.replace(&batch.session, &line),
                 _ => record.append(&line),

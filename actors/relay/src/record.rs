@@ -136,11 +136,11 @@ impl Record {
         ChunkStore::in_folder(self.folder.join("blobs"))
     }
 
-    /// Reads all lines, each with its bytes; cuts off a torn last one. Returns false if there is no log. Blocks for the
-    /// disk.
-    fn each(&self, mut take: impl FnMut(&[u8], Line) -> Result<(), Error>) -> Result<bool, Error> {
+    /// Reads all whole lines, each with its bytes. Returns how many bytes they are; `None` if there is no log. Blocks for
+    /// the disk.
+    fn each(&self, mut take: impl FnMut(&[u8], Line) -> Result<(), Error>) -> Result<Option<u64>, Error> {
         let file = match transcript_file::open(&self.log()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
         let mut reader = io::BufReader::new(file.take(MAX_BYTES));
@@ -149,17 +149,23 @@ impl Record {
             bytes.clear();
             let read = reader.read_until(b'\n', &mut bytes)?;
             if bytes.last() != Some(&b'\n') {
-                if read > 0 {
-                    let file = OpenOptions::new().write(true).open(self.log())?;
-                    file.set_len(whole)?;
-                    file.sync_data()?;
-                }
                 break;
             }
             whole += read as u64;
             take(&bytes, decode(&bytes[..read - 1]).ok_or(Error::Damaged { line: number })?)?;
         }
-        Ok(true)
+        Ok(Some(whole))
+    }
+
+    /// Cuts off what a crash has left of a last line behind the whole ones, so that the next one does not continue it.
+    /// Blocks for the disk.
+    pub(crate) fn cut_off(&self, whole: u64) -> io::Result<()> {
+        if self.size() > whole {
+            let file = OpenOptions::new().write(true).open(self.log())?;
+            file.set_len(whole)?;
+            file.sync_data()?;
+        }
+        Ok(())
     }
 
     /// All lines; `None` if there is no log. Blocks for the disk.
@@ -169,14 +175,14 @@ impl Record {
             lines.push(line);
             Ok(())
         })?;
-        Ok(is_there.then_some(lines))
+        Ok(is_there.is_some().then_some(lines))
     }
 
-    /// The writer that the log comes to; `None` if there is none. Blocks for the disk.
-    pub(crate) fn fold(&self, id: &WriterId) -> Result<Option<Writer>, Error> {
+    /// The writer that the log comes to, and the bytes of the whole lines; `None` if there is none. Blocks for the disk.
+    pub(crate) fn fold(&self, id: &WriterId) -> Result<Option<(Writer, u64)>, Error> {
         let mut writer: Option<Writer> = None;
         let mut at = 0;
-        let is_there = self.each(|_, line| {
+        let whole = self.each(|_, line| {
             at += 1;
             let applied = match &mut writer {
                 Some(writer) => writer.apply(&line).is_ok(),
@@ -187,10 +193,10 @@ impl Record {
             };
             if applied { Ok(()) } else { Err(Error::Damaged { line: at }) }
         })?;
-        if is_there && writer.is_none() {
+        if whole.is_some() && writer.is_none() {
             return Err(Error::Damaged { line: 1 });
         }
-        Ok(writer)
+        Ok(writer.zip(whole))
     }
 
     /// Appends a line, durably, or not at all. Blocks for the disk.
@@ -389,6 +395,7 @@ mod tests {
         for end in [1, whole.len() / 2, whole.len() - 1] {
             fs::write(record.log(), [&whole[..], &whole[..end]].concat()).unwrap();
             assert_eq!(record.read().unwrap().unwrap().len(), 1);
+            record.cut_off(record.each(|_, _| Ok(())).unwrap().unwrap()).unwrap();
             assert_eq!(fs::read(record.log()).unwrap(), whole);
         }
         fs::write(record.log(), [&whole[..20], &whole[..]].concat()).unwrap();

@@ -1,6 +1,6 @@
 //! What is told of the team: its state, its members, what would be published, and what was.
 
-use baton_conversation::record::SessionId;
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
 use baton_protocol::answer::{
     RelayBehind, RelayEntry, RelayForgotten, RelayInvitation, RelayLag, RelayLog, RelayPreview, RelayRemoved,
@@ -39,7 +39,9 @@ impl Team {
         let table = self.options.table.now();
         let state = self.state();
         let own = state.own.as_ref().and_then(|own| state.writers.get(own));
-        let mut behind = RelayBehind::default();
+        let now = self.options.clock.now();
+        let seconds = |since: Timestamp| u64::try_from(now.since_ms(since) / 1000).unwrap_or_default();
+        let (mut behind, mut since) = (RelayBehind::default(), None::<Timestamp>);
         for (id, row) in table.iter().filter(|(id, row)| relay.enabled && is_shared(&table, &settings, id, row)) {
             let known = own.and_then(|own| own.sessions.get(id));
             let is_withheld = own.is_some_and(|own| own.withheld.contains(id));
@@ -47,17 +49,30 @@ impl Team {
                 behind.events += row.version.0.saturating_sub(known.map_or(0, |known| known.through));
                 let size = |to: u64| known.map_or(to, |known| to.saturating_sub(known.state.read.offset));
                 behind.bytes += size(row.state.read.offset);
+                since = since.into_iter().chain(row.state.episode.as_ref().map(|episode| episode.at)).min();
             }
         }
-        behind.why = Some(&behind).filter(|behind| behind.events > 0).and_then(|_| state.problem.clone());
+        // What ended before everything was published has waited only since it is shared.
+        behind.seconds = since.map_or(0, |since| seconds(since.max(state.level_at.unwrap_or(since))));
+        let unpublished = || state.unpublished().next();
+        behind.why = Some(&behind).filter(|it| it.events > 0).and_then(|_| state.problem.clone().or_else(unpublished));
+        let waiting = state.held_since.values().copied().min();
+        let unread = state.read_at.filter(|_| relay.enabled && !state.is_connected);
         let incoming = RelayBehind {
             events: state.held_frames().count() as u64,
             bytes: state.held_frames().map(|frame| frame.len() as u64).sum(),
-            why: state.held.values().next().map(|held| held.why.clone()),
+            seconds: waiting.into_iter().chain(unread).min().map_or(0, seconds),
+            why: state.held.values().next().map(|held| held.why.clone()).or(unread.and(state.problem.clone())),
         };
         let mut problems: Vec<String> =
             state.problem.iter().chain(&state.warnings).map(|problem| out(problem)).collect();
         problems.extend(state.unpublished().take(MOST_PROBLEMS));
+        if !state.lost.is_empty() {
+            problems.push(format!(
+                "the relay was set back to an earlier state; {} sessions of this home are published again",
+                state.lost.len()
+            ));
+        }
         let left = own.filter(|_| !relay.enabled).map_or(0, |own| self.hidden_of(own).len());
         if left > 0 {
             problems.push(format!(
@@ -112,6 +127,7 @@ impl Team {
             name: self.own_name(relay),
             machine: machine(),
             writer: state.own.as_ref().map(ToString::to_string),
+            files: state.own_name().map(|name| name.to_string()),
             share: relay.share.iter().map(|project| out(project)).collect(),
             lag: RelayLag { out: behind, incoming },
             writers: writers.collect(),
@@ -204,7 +220,8 @@ impl Team {
     pub fn published(&self, limit: usize) -> Result<RelayLog, Error> {
         let Some(own) = self.state().own.clone() else { return Ok(RelayLog::default()) };
         let lines = Record::new(&self.folder, &own).read().map_err(|error| Error::Failed(error.to_string()))?;
-        let entries = lines.iter().flatten().rev().take(limit).map(entry);
+        let published = lines.iter().flatten().rev().filter(|line| line.sequence > 0);
+        let entries = published.take(limit).map(entry);
         Ok(RelayLog { published: entries.collect() })
     }
 }

@@ -6,7 +6,10 @@
 
 mod intake;
 mod publishing;
+mod set_back;
 mod showing;
+#[cfg(test)]
+mod simulation;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -32,18 +35,19 @@ use baton_views::visibility;
 use tokio::sync::{Notify, watch};
 
 use crate::inbound::Change;
-use crate::keys::{Keys, WriterId};
+use crate::keys::{Keys, Name, WriterId};
 use crate::opening;
 use crate::outbound::{Drafts, Outbound};
 use crate::record::{Record, Writer};
-use crate::transport::Relay;
+use crate::transport::{Relay, Stream};
+pub(crate) use intake::forget_cursor;
 pub(crate) use state::State;
 
 /// Pauses between attempts to reach the relay.
 const RETRY: Duration = Duration::from_secs(1);
 const RETRY_MOST: Duration = Duration::from_secs(60);
 /// How long changes are gathered.
-const GATHER: Duration = Duration::from_millis(100);
+const GATHER: Duration = Duration::from_millis(25);
 /// Longest time without a round.
 const IDLE: Duration = Duration::from_secs(600);
 /// How often held frames, and sessions that could not be published, are tried again.
@@ -79,6 +83,8 @@ pub struct Team {
     /// Held over a round, and by whoever joins or leaves.
     pub(crate) round: tokio::sync::Mutex<Option<Member>>,
     others: watch::Sender<Others>,
+    /// Held while something is added to this home's own record: several sessions are published at once.
+    recording: Arc<tokio::sync::Mutex<()>>,
     nudged: Notify,
 }
 
@@ -103,6 +109,7 @@ impl Team {
             state: Mutex::default(),
             round: tokio::sync::Mutex::default(),
             others: watch::Sender::default(),
+            recording: Arc::default(),
             nudged: Notify::new(),
         };
         let settings = team.options.settings.now();
@@ -197,7 +204,8 @@ impl Team {
             };
             let waiting = {
                 let state = self.state();
-                state.held_frames().count() + state.unpublished.len() + state.undestroyed.len() + state.warnings.len()
+                let waiting = [&state.unpublished, &state.undestroyed].map(BTreeMap::len).into_iter().sum::<usize>();
+                state.held_frames().count() + waiting + state.warnings.len() + usize::from(state.owes_later)
             };
             // What does not change is looked at less and less often.
             look = if waiting == waited { (2 * look).min(RETRY_MOST) } else { LOOK_AGAIN };
@@ -241,6 +249,7 @@ impl Team {
         }
         member.is_current = true;
         self.check_member(member)?;
+        self.look_back(member).await?;
         self.withdraw_expired(member).await.map_err(|error| error.to_string())?;
         self.introduce(member).await?;
         self.acknowledge(member).await?;
@@ -275,7 +284,7 @@ impl Team {
         let reading = baton_base::task::spawn_blocking(move || {
             let keys = team.read_records(&of)?;
             let url = of.url.unwrap_or_default();
-            team.state().is_unsure = false;
+            team.state().has_looked_back = false;
             let cursor = team.read_cursor(&url);
             Ok::<_, String>((keys, url, cursor))
         });
@@ -311,13 +320,25 @@ impl Team {
 
     fn outbound<'a>(&'a self, member: &'a Member) -> Outbound<'a> {
         let now = self.options.clock.now();
-        Outbound { relay: &*member.relay, keys: &member.keys, folder: &self.folder, now, goes_on: &|| true }
+        let (folder, recording) = (&self.folder, &self.recording);
+        Outbound { relay: &*member.relay, keys: &member.keys, folder, recording, now, goes_on: &|| true }
     }
 
     /// Applies what was recorded.
     fn apply(&self, member: &Member, change: Change) {
         let session = change.line.batch.as_ref().map(|batch| batch.session.clone());
-        self.state().apply(&member.keys.team, &change);
+        {
+            let mut state = self.state();
+            state.apply(&member.keys.team, &change);
+            let (id, line) = (&change.writer, &change.line);
+            if state.own.as_ref() == Some(id)
+                && !line.received
+                && let Some(stream) = Name::parse(&line.stream).filter(|_| line.sequence > 0)
+            {
+                let writer = member.keys.team.writer_name(id);
+                state.unconfirmed = Some((Stream { writer, stream }, line.sequence));
+            }
+        }
         let line = change.line;
         match (session, line.notice.map(|notice| notice.said)) {
             (Some(session), _) => self.show(&session),
@@ -362,7 +383,8 @@ fn read_writers(folder: &Path, own: &WriterId) -> Result<BTreeMap<WriterId, Writ
             }
         };
         match writer {
-            Some(writer) => {
+            Some((writer, whole)) => {
+                record.cut_off(whole).map_err(|error| error.to_string())?;
                 // A crash may have come before a removal. Of this home's own, the relay is cleared first.
                 if id != *own {
                     record.clean(&writer).map_err(|error| error.to_string())?;

@@ -97,10 +97,21 @@ pub(super) fn newest(folder: &Path) -> Option<(u32, u64)> {
     Some((generation, size))
 }
 
+/// The check of the record that ends at a place; empty at the beginning, and where none can be read.
+pub(super) fn check_before(folder: &Path, generation: u32, place: u64) -> String {
+    let mut check = [0; CHECK];
+    let Some(from) = place.checked_sub(CHECK as u64) else { return String::new() };
+    let read = open(&path(folder, generation)).and_then(|mut file| {
+        file.seek(SeekFrom::Start(from))?;
+        file.read_exact(&mut check)
+    });
+    read.map_or_else(|_| String::new(), |()| hex::encode(&check))
+}
+
 /// Reads whole records from a place on, until `most` bytes are passed.
 pub(super) fn read(folder: &Path, generation: u32, from: u64, most: u64) -> io::Result<Read> {
     let mut read = Read { records: Vec::new(), bytes: 0, more: false, damage: None };
-    let mut file = match transcript_file::open(&path(folder, generation)) {
+    let mut file = match open(&path(folder, generation)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(read),
         file => file?,
     };
@@ -269,6 +280,12 @@ fn following_no_link() -> OpenOptions {
     options
 }
 
+/// Opens a file for reading; not what a link in its place leads to, and no pipe, whose opening would wait.
+fn open(path: &Path) -> io::Result<fs::File> {
+    let file = following_no_link().read(true).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
+}
+
 /// Creates a folder and those above it that are missing, each with the mode of the one that it lies in.
 fn create_folder(folder: &Path) -> io::Result<()> {
     if fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
@@ -276,6 +293,9 @@ fn create_folder(folder: &Path) -> io::Result<()> {
     }
     let above = folder.parent().ok_or(io::ErrorKind::NotFound)?;
     if !above.is_dir() {
+        // A relay's folder that is not there is not made: it may only not be mounted.
+        let is_relay = |root: &Path| transcript_file::exists(&root.join(super::MARK));
+        above.parent().filter(|root| is_relay(root)).ok_or(io::ErrorKind::NotFound)?;
         create_folder(above)?;
     }
     match fs::create_dir(folder) {
@@ -307,8 +327,19 @@ fn adopt_mode(created: &fs::File, folder: &Path) -> io::Result<()> {
 }
 
 /// Writes a whole file, durably: a reader sees all of it or none.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |out| out.write_all(bytes))
+}
+
+/// Removes what writers of a file have left unfinished.
+pub(super) fn remove_unfinished(path: &Path) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let entries = path.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+    let is_of_it = |entry: &fs::DirEntry| {
+        let other = entry.file_name();
+        other.to_str().is_some_and(|other| other.starts_with(&format!(".{name}.")) && other.ends_with(".tmp"))
+    };
+    entries.filter(is_of_it).for_each(|entry| drop(fs::remove_file(entry.path())));
 }
 
 fn write_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
@@ -329,8 +360,8 @@ fn write_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<
 }
 
 /// Reads a whole file of at most `most` bytes; `None` if there is none.
-pub(super) fn read_whole(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
-    let file = match transcript_file::open(path) {
+pub(crate) fn read_whole(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };

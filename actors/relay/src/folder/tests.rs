@@ -41,6 +41,23 @@ fn frame(writer: u8, sequence: u64) -> (Stream, Vec<u8>) {
     (stream, seal::seal(&header, b"said", &Secret([9; 32]), &signer).unwrap())
 }
 
+/// A killed writer leaves the file under another name; with the slot that goes as well.
+#[tokio::test]
+async fn what_is_deleted_is_there_under_no_other_name() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = Folder::create(temp.path(), team()).unwrap();
+    let (gone, stays) = (Slot::Named(Name([1; 16])), Slot::Named(Name([2; 16])));
+    for slot in [gone, stays] {
+        folder.put(slot, b"sealed".to_vec()).await.unwrap();
+        let path = folder.0.slot(slot);
+        let name = path.file_name().unwrap().to_str().unwrap();
+        std::fs::write(path.with_file_name(format!(".{name}.0011223344556677.tmp")), "sealed").unwrap();
+    }
+    folder.delete(gone).await.unwrap();
+    assert_eq!(std::fs::read_dir(temp.path().join("s")).unwrap().count(), 2);
+    assert_eq!(folder.get(stays).await, Ok(Some(b"sealed".to_vec())));
+}
+
 /// A log whose end has not arrived, or was cut off by a crash, is read up to there and goes on from there.
 #[tokio::test]
 async fn a_torn_end_is_not_there_yet() {

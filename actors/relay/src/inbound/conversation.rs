@@ -17,6 +17,8 @@ use crate::transport::{self, Slot};
 
 /// Most bytes of a writer's conversations, before compression.
 const MAX_BYTES: u64 = 16 * 1024 * 1024 * 1024;
+/// So many files are made durable one by one.
+const FEW_FILES: usize = 64;
 
 impl Inbound<'_> {
     /// Fetches the chunks that are not here yet, and makes the conversation durable.
@@ -65,9 +67,13 @@ impl Inbound<'_> {
         let stream = self.keys.team.session_name(&writer.id, &session);
         let known = known.and_then(|known| known.conversation.as_ref());
         let recorded: BTreeSet<_> = known.iter().flat_map(|known| &known.chunks).map(|chunk| chunk.name).collect();
+        let mut files = Vec::new();
         for chunk in &conversation.chunks {
             // One that a crash has left may be cut off, but only where nothing was recorded behind it.
             let path = blobs.folder_of(&session).join(reference(chunk).file_name());
+            if !recorded.contains(&chunk.name) {
+                files.push(path.clone());
+            }
             let is_whole = || recorded.contains(&chunk.name) || blobs.chunk(&session, &reference(chunk)).is_ok();
             if path.exists() && is_whole() {
                 continue;
@@ -106,12 +112,22 @@ impl Inbound<'_> {
         }
         blocking(move || {
             let folder = blobs.folder_of(&session);
-            std::fs::remove_file(folder.join(format!("{id}.json"))).or_else(|error| match error.kind() {
+            let manifest = folder.join(format!("{id}.json"));
+            std::fs::remove_file(&manifest).or_else(|error| match error.kind() {
                 std::io::ErrorKind::NotFound => Ok(()),
                 _ => Err(failed(error)),
             })?;
             blobs.put_manifest(&session, &id, &bytes).map_err(failed)?;
-            durable::sync_below(&folder).and_then(|()| durable::sync_parent(&folder)).map_err(failed)
+            files.push(manifest);
+            // A sync of the whole file system waits for what other programs write.
+            let synced = match files.len() <= FEW_FILES {
+                true => {
+                    let synced = files.iter().try_for_each(|file| durable::sync_file(file));
+                    synced.and_then(|()| durable::sync_folder(&folder))
+                }
+                false => durable::sync_below(&folder),
+            };
+            synced.and_then(|()| durable::sync_parent(&folder)).map_err(failed)
         })
         .await
     }

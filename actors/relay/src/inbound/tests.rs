@@ -173,7 +173,7 @@ async fn a_message_waits_for_its_key_and_a_new_beginning_ends_the_key_of_before(
     let keys: Vec<_> = lines.iter().filter_map(|line| line.key.clone()).collect();
     assert_eq!(keys, [new], "the key of before is in no line");
     let folded = record.fold(&ann.keys.writer()).unwrap().unwrap();
-    assert_eq!(folded.sessions[&ann.session].sequence, 2);
+    assert_eq!(folded.0.sessions[&ann.session].sequence, 2);
 }
 
 #[tokio::test]

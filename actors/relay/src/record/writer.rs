@@ -108,6 +108,12 @@ impl Writer {
         self.sessions.keys().chain(beside)
     }
 
+    /// What another writer wants removed and this one has not said to be.
+    pub(crate) fn not_acknowledged<'a>(&self, of: &'a Self) -> impl Iterator<Item = (&'a SessionId, &'a Tombstone)> {
+        let known = self.acknowledged.get(of.id.as_str()).copied().unwrap_or_default();
+        of.forgotten.iter().filter(move |(_, tombstone)| tombstone.notice > known)
+    }
+
     /// A writer by their first notice; `None` if it is none, or its key is not that of this writer.
     pub(crate) fn joined(id: &WriterId, line: &Line) -> Option<Self> {
         let Said::Joined { name, machine, key, box_key } = &line.notice.as_ref()?.said else { return None };

@@ -33,8 +33,9 @@ const CURSOR_MAX_BYTES: u64 = 4 * 1024 * 1024;
 const MOST_ANSWERS: usize = 64;
 /// How often everything may be received again.
 const AGAIN_MS: i64 = 60 * 1000;
-/// How long others wait to hear that nothing had to be removed.
-const ACKNOWLEDGE_MS: i64 = 10 * 60 * 1000;
+/// How often others are told that nothing had to be removed here: whoever says it of ever more sessions is not answered
+/// each time.
+const ACKNOWLEDGE_MS: i64 = 15 * 1000;
 
 #[derive(Serialize, Deserialize)]
 struct CursorV2 {
@@ -45,7 +46,7 @@ struct CursorV2 {
 }
 
 /// Has everything received again from the start. Blocks for the disk.
-pub(super) fn forget_cursor(folder: &Path) -> io::Result<()> {
+pub(crate) fn forget_cursor(folder: &Path) -> io::Result<()> {
     match std::fs::remove_file(folder.join(CURSOR)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -68,11 +69,18 @@ impl Team {
             // What could not be read is received again after the next start.
             self.state().has_dropped |= !received.problems.is_empty();
             warnings.extend(received.problems);
+            if received.is_set_back {
+                let mut state = self.state();
+                (state.is_set_back, state.has_looked_back) = (true, false);
+            }
             if is_moved || self.state().is_held_changed {
                 self.keep_cursor(member).await?;
             }
             if !received.more && !self.receives_again(member) {
-                self.state().warnings = warnings;
+                let mut state = self.state();
+                let State { held, held_since, .. } = &mut *state;
+                held_since.retain(|stream, _| held.contains_key(stream));
+                (state.warnings, state.read_at) = (warnings, Some(self.options.clock.now()));
                 return Ok(true);
             }
         }
@@ -166,8 +174,14 @@ impl Team {
 
     /// Takes in one frame, or holds or refuses it.
     async fn take(&self, member: &Member, stream: (Name, Name), frame: &[u8], later: &[&[u8]]) -> Result<(), String> {
-        let is_behind = self.state().held.contains_key(&stream);
-        let known = self.state().known(stream);
+        let (is_behind, known) = {
+            let mut state = self.state();
+            let last = state.unconfirmed.filter(|(last, _)| (last.writer, last.stream) == stream);
+            if last.is_some_and(|(_, sequence)| Frame::parse(frame).is_ok_and(|it| it.header.sequence >= sequence)) {
+                state.unconfirmed = None;
+            }
+            (state.held.contains_key(&stream), state.known(stream))
+        };
         let inbound = Inbound {
             relay: &*member.relay,
             keys: &member.keys,
@@ -188,7 +202,8 @@ impl Team {
                     if let Some(why) = change.refused.take() {
                         state.refuse(stream.0, why);
                     }
-                    state.is_copied |= writer == member.keys.writer() && member.is_current && !state.is_unsure;
+                    let is_unsure = state.unsure.remove(&stream.1);
+                    state.is_copied |= writer == member.keys.writer() && member.is_current && !is_unsure;
                     let known = state.writers.get(&writer);
                     known.zip(forgotten.as_ref()).is_some_and(|(known, gone)| known.sessions.contains_key(gone))
                 };
@@ -237,6 +252,7 @@ impl Team {
             state.refuse(stream.0, "more waits for what it needs than is kept; it is received again later".to_owned());
             return;
         }
+        state.held_since.entry(stream).or_insert_with(|| self.options.clock.now());
         let held = state.held.entry(stream).or_default();
         held.stored = held.stored.max(stored);
         if !why.is_empty() {
@@ -302,16 +318,18 @@ impl Team {
     pub(super) async fn acknowledge(&self, member: &Member) -> Result<(), String> {
         let now = self.options.clock.now();
         let (mut notices, owed, asked) = {
-            let state = self.state();
-            let Some(own) = state.writers.get(&member.keys.writer()) else { return Ok(()) };
+            let mut state = self.state();
+            let own = member.keys.writer();
+            let is_owed = state.acknowledges_later(&own);
+            state.owes_later = is_owed;
             let is_due = |at: Timestamp| at.plus_ms(ACKNOWLEDGE_MS) <= now;
+            let Some(own) = state.writers.get(&own).filter(|_| is_owed) else { return Ok(()) };
             if !state.owes_acknowledgement && !state.acknowledged.is_none_or(is_due) {
                 return Ok(());
             }
             let (mut owed, mut asked) = (Vec::new(), Vec::new());
             for writer in state.members().filter(|writer| writer.id != own.id) {
-                let known = own.acknowledged.get(writer.id.as_str()).copied().unwrap_or_default();
-                let new = writer.forgotten.iter().filter(|(_, tombstone)| tombstone.notice > known);
+                let new = own.not_acknowledged(writer);
                 let before = asked.len();
                 asked.extend(new.map(|(session, _)| session.clone()));
                 owed.extend((asked.len() > before).then(|| (writer.id.to_string(), writer.notices)));
@@ -330,12 +348,18 @@ impl Team {
             notices += 1;
         }
         let mut state = self.state();
-        (state.owes_acknowledgement, state.acknowledged) = (false, Some(now));
+        (state.owes_acknowledgement, state.owes_later, state.acknowledged) = (false, false, Some(now));
         Ok(())
     }
 }
 
 impl State {
+    /// True if others wait to hear of this home that something is removed.
+    fn acknowledges_later(&self, own: &WriterId) -> bool {
+        let own = self.writers.get(own);
+        own.is_some_and(|own| self.members().any(|it| it.id != own.id && own.not_acknowledged(it).next().is_some()))
+    }
+
     /// Drops held frames of a stream up to one that was taken. Those behind it are tried again.
     fn taken(&mut self, stream: (Name, Name), sequence: u64) {
         let Some(held) = self.held.get_mut(&stream) else { return };

@@ -1,17 +1,22 @@
 //! Publishes what this home owes: its introduction, sessions of shared projects, and that something is forgotten.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use baton_config::settings::Settings;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_sharing::batch::{Notice, Said};
 use baton_views::visibility;
+use futures_util::StreamExt as _;
 
 use super::{Member, Team, is_shared, machine};
 use crate::outbound::{Draft, Error, Outbound, is_owed};
 use crate::record::{Begun, Shared, Writer};
 use crate::transport::{self, Stream};
+
+/// Sessions that are published at once.
+const AT_ONCE: usize = 4;
 
 impl Team {
     /// Makes this home known to the others, once.
@@ -37,7 +42,7 @@ impl Team {
     pub(crate) async fn say(&self, member: &Member, notices: u64, said: Said) -> Result<(), String> {
         let change = self.outbound(member).notice(notices, Notice::new(self.options.clock.now(), said)).await;
         let change = change.map_err(|error| {
-            self.state().is_unsure = true;
+            self.state().unsure.insert(member.keys.team.notices_name(&member.keys.writer()));
             error.to_string()
         })?;
         self.apply(member, change);
@@ -62,10 +67,10 @@ impl Team {
         };
         let own = state.writers.get(&member.keys.writer());
         let is_owed = |(id, row): &(SessionId, Arc<Row>)| {
+            let is_new = || is_owed(&row.state, row.version, own.and_then(|own| own.sessions.get(id)));
             is_shared(table, settings, id, row)
                 && own.is_none_or(|own| !own.withheld.contains(id))
-                && is_owed(&row.state, row.version, own.and_then(|own| own.sessions.get(id)))
-                && !state.is_settled(id, row.version)
+                && (state.lost.contains(id) || is_new() && !state.is_settled(id, row.version))
         };
         rows.into_iter().filter(is_owed).collect()
     }
@@ -74,35 +79,64 @@ impl Team {
         let table = self.options.table.now();
         let owed = self.owed(member, &table, &self.options.settings.now());
         self.state().unpublished.clear();
-        for (id, _) in owed {
-            // It may have been paused, or the session hidden, while others were published.
-            let (now, settings) = (self.options.table.now(), self.options.settings.now());
-            if !is_open(member, &settings) {
-                return Ok(());
-            }
-            let Some(row) = now.get(&id).filter(|row| is_shared(&now, &settings, &id, row)) else { continue };
-            let (known, begun) = {
-                let state = self.state();
-                let own = state.writers.get(&member.keys.writer());
-                let known = own.and_then(|own| own.sessions.get(&id).cloned());
-                (known, own.and_then(|own| own.begun.get(&id).cloned()))
+        // Several at once: while one waits for the relay or the disk, another one is redacted and sealed.
+        let (is_over, mut failed) = (&AtomicBool::new(false), None);
+        let publishing = owed.into_iter().map(|(id, _)| async move {
+            let done = match is_over.load(Ordering::Relaxed) {
+                true => Ok(false),
+                false => self.publish_one(member, &id).await,
             };
-            let published = self.publish_session(member, &id, row, known.as_ref(), begun.as_ref()).await;
-            if let Err(error) = &published {
-                let mut state = self.state();
-                state.is_unsure = true;
-                tracing::debug!(session = %id, %error, "session not published yet");
-                state.unpublished.insert(id, error.to_string());
-            }
-            if let Err(Error::Relay(error @ transport::Error::Unavailable(_))) = published {
-                return Err(error.to_string());
+            (id, done)
+        });
+        let mut publishing = std::pin::pin!(futures_util::stream::iter(publishing).buffer_unordered(AT_ONCE));
+        // To the end: of what was begun it must be known how far it came.
+        while let Some((id, done)) = publishing.next().await {
+            match done {
+                Ok(true) => {}
+                Ok(false) => is_over.store(true, Ordering::Relaxed),
+                Err(error) => {
+                    let stream = member.keys.team.session_name(&member.keys.writer(), &id);
+                    tracing::debug!(session = %id, %error, "session not published yet");
+                    {
+                        let mut state = self.state();
+                        state.unsure.insert(stream);
+                        state.unpublished.insert(id, error.to_string());
+                    }
+                    if let Error::Relay(error @ transport::Error::Unavailable(_)) = error {
+                        is_over.store(true, Ordering::Relaxed);
+                        failed.get_or_insert(error.to_string());
+                    }
+                }
             }
         }
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if is_over.load(Ordering::Relaxed) || !self.state().unpublished.is_empty() {
+            return Ok(());
+        }
+        self.is_level().map_err(|error| error.to_string())?;
         let mut state = self.state();
-        if state.unpublished.is_empty() {
-            state.looked = Some(table.position());
-        }
+        (state.looked, state.level_at) = (Some(table.position()), Some(self.options.clock.now()));
         Ok(())
+    }
+
+    /// Publishes a session, if it is still to be. Returns false if nothing is to be published any more.
+    async fn publish_one(&self, member: &Member, id: &SessionId) -> Result<bool, Error> {
+        // It may have been paused, or the session hidden, while others were published.
+        let (now, settings) = (self.options.table.now(), self.options.settings.now());
+        if !is_open(member, &settings) {
+            return Ok(false);
+        }
+        let Some(row) = now.get(id).filter(|row| is_shared(&now, &settings, id, row)) else { return Ok(true) };
+        let (known, begun) = {
+            let state = self.state();
+            let own = state.writers.get(&member.keys.writer());
+            let known = own.and_then(|own| own.sessions.get(id).cloned());
+            (known, own.and_then(|own| own.begun.get(id).cloned()))
+        };
+        self.publish_session(member, id, row, known.as_ref(), begun.as_ref()).await?;
+        Ok(true)
     }
 
     async fn publish_session(
@@ -115,16 +149,25 @@ impl Team {
     ) -> Result<(), Error> {
         let stream = member.keys.team.session_name(&member.keys.writer(), id);
         let writer = member.keys.team.writer_name(&member.keys.writer());
+        let stream = Stream { writer, stream };
         // Before anything is put beside the stream.
-        let reached = member.relay.head(Stream { writer, stream }).await?;
-        if let Some(known) = before.filter(|known| known.sequence != reached) {
+        let mut reached = member.relay.head(stream).await?;
+        let is_lost = self.state().lost.contains(id);
+        if let Some(known) = before.filter(|known| known.sequence != reached && !(is_lost && reached < known.sequence))
+        {
             tracing::debug!(session = %id, known.sequence, reached, "the relay has another state of a session");
+            if reached < known.sequence {
+                // It has gone back since it was looked at.
+                let mut state = self.state();
+                (state.has_looked_back, state.is_set_back) = (false, true);
+            }
             return Err(transport::Error::Conflict { actual: reached }.into());
         }
         // What is published by the keys of an earlier epoch can be read by those who were removed since; and what another
         // state of this home has published may be of events that are not here.
         let epoch = member.keys.team.current().0;
-        let goes_on = |known: &&Shared| known.epoch == epoch && !known.received && known.through <= row.version.0;
+        let goes_on =
+            |known: &&Shared| known.epoch == epoch && !known.received && known.through <= row.version.0 && !is_lost;
         let mut known = before.filter(goes_on);
         let mut draft = self.draft(id, row, known).await?;
         // What was redacted must not be readable by the key of before.
@@ -138,6 +181,11 @@ impl Team {
         if known.is_none() && again.is_none() && (before.is_some() || begun.is_some()) {
             self.outbound(member).begin_anew(id).await?;
         }
+        // Those who have what the relay has lost know its sequence.
+        if let Some(known) = before.filter(|known| known.sequence > reached) {
+            member.relay.raise(stream, known.sequence).await?;
+            reached = known.sequence;
+        }
         let mut changes = Vec::new();
         let goes_on = || {
             let (now, settings) = (self.options.table.now(), self.options.settings.now());
@@ -150,7 +198,9 @@ impl Team {
             self.apply(member, change);
         }
         published?;
-        self.state().settled.insert(id.clone(), row.version);
+        let mut state = self.state();
+        state.lost.remove(id);
+        state.settled.insert(id.clone(), row.version);
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use crate::boxes;
 use crate::inbound::{Change, Known, KnownWriter};
 use crate::keys::{Keys, Name, Secret, TeamKeys, WriterId};
 use crate::record::Writer;
+use crate::transport::Stream;
 
 #[derive(Default)]
 pub(crate) struct State {
@@ -23,6 +24,8 @@ pub(crate) struct State {
     pub(crate) own: Option<WriterId>,
     /// Frames whose stream waits, in order, and why.
     pub(crate) held: BTreeMap<(Name, Name), Held>,
+    /// Since when they wait.
+    pub(crate) held_since: BTreeMap<(Name, Name), Timestamp>,
     /// True if frames were dropped that have to be received again, from the start.
     pub(super) has_dropped: bool,
     /// True if something has changed by which they may be of use, or find room.
@@ -32,26 +35,39 @@ pub(crate) struct State {
     /// True if the held frames on disk are others.
     pub(super) is_held_changed: bool,
     /// True if the state may be behind what is recorded.
-    pub(super) is_stale: bool,
+    pub(crate) is_stale: bool,
     /// Refused frames by writer, all who are unknown as one: how many, and why the last one.
     pub(super) refused: BTreeMap<Option<WriterId>, (u64, String)>,
     /// Why the relay or this machine does not do what it should.
     pub(crate) problem: Option<String>,
     /// What is wrong with what others have put on the relay.
     pub(crate) warnings: Vec<String>,
+    /// True if what the relay has of this home was looked at since it was opened.
+    pub(super) has_looked_back: bool,
+    /// True if it is in an earlier state than when it was last read.
+    pub(super) is_set_back: bool,
+    /// What was published last, until it was received again.
+    pub(super) unconfirmed: Option<(Stream, u64)>,
+    /// Sessions of this home that it has lost.
+    pub(crate) lost: BTreeSet<SessionId>,
     /// Sessions of this home whose traces on the relay are gone.
     pub(super) destroyed: BTreeSet<SessionId>,
     /// The name and machine by which this process has introduced this home.
     pub(super) introduced: Option<(String, String)>,
-    /// True if something may have been said or published of which no record was made.
-    pub(super) is_unsure: bool,
+    /// Streams in which something may have been published of which no record was made.
+    pub(super) unsure: BTreeSet<Name>,
     /// True if something of this home has come that it has not said: somebody else has its keys.
     pub(super) is_copied: bool,
     /// When others were last told what was removed here, and whether they wait for it.
     pub(super) acknowledged: Option<Timestamp>,
     pub(super) owes_acknowledgement: bool,
+    /// True if they do, but not urgently.
+    pub(super) owes_later: bool,
     /// True if the last round came to its end.
     pub(crate) is_connected: bool,
+    /// When the relay was last read to its end, and when nothing was left to publish.
+    pub(crate) read_at: Option<Timestamp>,
+    pub(crate) level_at: Option<Timestamp>,
     /// Versions of sessions that have nothing more to publish.
     pub(super) settled: BTreeMap<SessionId, SequenceNumber>,
     /// Position up to which the session table was looked at.
@@ -186,6 +202,11 @@ impl State {
     /// All frames that wait.
     pub(crate) fn held_frames(&self) -> impl Iterator<Item = &Vec<u8>> {
         self.held.values().flat_map(|held| &held.frames)
+    }
+
+    /// This home's name on the relay.
+    pub(crate) fn own_name(&self) -> Option<Name> {
+        self.names.iter().find(|(_, id)| self.own.as_ref() == Some(*id)).map(|(name, _)| *name)
     }
 
     /// What was refused of a writer; of `None`, of all who are unknown.
