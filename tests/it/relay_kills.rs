@@ -87,9 +87,8 @@ impl Carrier {
             Self::Folder(folder) => {
                 let away = folder.with_extension("away");
                 // Whoever was writing may have made it anew.
-                for file in files_below(folder).into_iter().filter(|_| away.exists()) {
-                    panic!("{} was written where no relay is", file.display());
-                }
+                let stray = files_below(folder);
+                assert!(!away.exists() || stray.is_empty(), "{stray:?} were written where no relay is");
                 let _ = std::fs::rename(away, folder);
             }
             Self::Server(server) => {

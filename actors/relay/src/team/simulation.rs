@@ -54,19 +54,53 @@ fn any_loss_repetition_delay_and_crash_comes_to_the_same_everywhere() {
     });
 }
 
-async fn history(seed: u64) {
-    let mut chance = Chance::new(seed);
-    let first = Keys::begin_team().unwrap();
-    let sea = Arc::new(Mutex::new(Sea::default()));
-    let (count, ids) = (2 + chance.below(3), Arc::new(AtomicU64::new(1)));
-    let mut homes: Vec<Home> = (0..count)
+/// The members of a team; the first one began it.
+fn homes(count: usize, sea: &Arc<Mutex<Sea>>, seed: u64) -> Vec<Home> {
+    let (first, ids) = (Keys::begin_team().unwrap(), Arc::new(AtomicU64::new(1)));
+    (0..count)
         .map(|at| {
             let keys = if at == 0 { first.clone() } else { Keys::generate(first.team.clone()).unwrap() };
             let own = keys.team.writer_name(&keys.writer());
             let relay = Lossy::new(own, sea.clone(), ids.clone(), seed ^ (at as u64) << 32);
             Home::new(&format!("member{at}"), keys, relay)
         })
-        .collect();
+        .collect()
+}
+
+/// A notice that gives new keys is repeated as it was: sealed by the keys that whoever was away has.
+#[tokio::test]
+async fn new_keys_that_a_relay_has_lost_reach_who_was_away() {
+    let sea = Arc::new(Mutex::new(Sea::default()));
+    sea.lock().unwrap().is_calm = true;
+    let mut homes = homes(3, &sea, 0);
+    for home in &mut homes {
+        home.calm_round().await;
+    }
+    let kept = sea.lock().unwrap().clone();
+    for home in &mut homes {
+        home.calm_round().await;
+    }
+    let gone = homes.pop().unwrap();
+    homes[0].remove(&gone.keys.writer()).await;
+    homes[0].calm_round().await;
+    *sea.lock().unwrap() = kept;
+    let mut chance = Chance::new(0);
+    homes[0].begin(&mut chance).await;
+    for _ in 0..3 {
+        for home in &mut homes {
+            home.calm_round().await;
+        }
+    }
+    let epochs: Vec<u32> = homes.iter().map(Home::epoch).collect();
+    assert_eq!(epochs, [2, 2]);
+    check(&homes, &sea.lock().unwrap());
+}
+
+async fn history(seed: u64) {
+    let mut chance = Chance::new(seed);
+    let sea = Arc::new(Mutex::new(Sea::default()));
+    let count = 2 + chance.below(3);
+    let mut homes = homes(count, &sea, seed);
     let is_set_back = seed.is_multiple_of(4);
     let mut kept = None;
     for _ in 0..30 + chance.below(40) {

@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 use super::super::{Member, Options, Team};
 use super::sea::{Chance, Lossy};
-use crate::keys::Keys;
+use crate::keys::{Keys, WriterId};
 
 const PROJECT: &str = "/srv/shop";
 
@@ -152,6 +152,18 @@ impl Home {
         if done.is_err() {
             self.round = None;
         }
+    }
+
+    /// Excludes another home from the team.
+    pub(super) async fn remove(&mut self, gone: &WriterId) {
+        *self.team.round.lock().await = self.round.take();
+        self.team.remove(gone.as_str()).await.unwrap();
+        self.round = self.team.round.lock().await.take();
+    }
+
+    /// The team's newest epoch, as far as this home has its key.
+    pub(super) fn epoch(&self) -> u32 {
+        self.round.as_ref().map_or(0, |member| member.keys.team.current().0)
     }
 
     /// True if the last round left nothing to do.
