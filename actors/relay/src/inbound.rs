@@ -6,9 +6,6 @@
 
 mod conversation;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::{EpisodeRef, Event};
 use baton_sharing::batch::{self, Batch, MAX_WRITERS, Notice};
@@ -17,7 +14,7 @@ use baton_sharing::published::{check, check_state};
 use ed25519_dalek::VerifyingKey;
 
 use crate::keys::{Keys, Name, Secret, WriterId};
-use crate::record::{Line, Record, Shared, Tombstone, Writer};
+use crate::record::{Line, Record, Shared, Writer, gone};
 use crate::seal::{self, Frame, Kind};
 use crate::transport::{self, Relay, Slot};
 
@@ -122,8 +119,8 @@ pub(crate) struct KnownWriter {
     pub(crate) notices: u64,
     /// True if they belong to the team.
     pub(crate) is_member: bool,
-    /// The sessions that they want removed.
-    pub(crate) forgotten: Arc<BTreeMap<SessionId, Tombstone>>,
+    /// The sequence that the stream had, if they want its session removed.
+    pub(crate) gone: Option<u64>,
     /// Number of sessions.
     pub(crate) sessions: usize,
     /// Bytes of conversations, those of held messages included.
@@ -237,7 +234,8 @@ impl Inbound<'_> {
             Err(NotTaken::Refused(why)) => (None, Some(why)),
             Err(error) => return Err(error),
         };
-        let line = self.line(frame, Line { notice, ..Line::default() });
+        let gone = notice.as_ref().and_then(|notice| gone(self.keys, &writer.id, notice));
+        let line = self.line(frame, Line { notice, gone, ..Line::default() });
         match self.record(writer.id.clone(), line, writer.compacted).await? {
             Taken::Recorded(change) => Ok(Taken::Recorded(Box::new(Change { refused: why, ..*change }))),
             Taken::Known => Ok(Taken::Known),
@@ -251,6 +249,10 @@ impl Inbound<'_> {
             return Ok(Taken::Known);
         }
         frame.verify(&writer.key)?;
+        // Its key is gone as well, and nothing will come of it.
+        if writer.gone.is_some_and(|gone| frame.header.sequence <= gone) {
+            return Ok(Taken::Known);
+        }
         let opened = known.filter(|known| known.epoch == frame.header.epoch).map(|known| (known.key.clone(), frame));
         let opened = opened.and_then(|(key, frame)| Some((frame.unseal(&key).ok()?, key)));
         let (message, key) = match opened {
@@ -267,9 +269,6 @@ impl Inbound<'_> {
         };
         let batch = Batch::decode(&message)?;
         self.check_place(frame, &writer.id, self.keys.team.session_name(&writer.id, &batch.session))?;
-        if writer.forgotten.get(&batch.session).is_some_and(|gone| frame.header.sequence <= gone.sequence) {
-            return Ok(Taken::Known);
-        }
         if !batch.begin {
             check_next(frame.header.sequence, reached)?;
         }

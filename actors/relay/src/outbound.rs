@@ -20,7 +20,7 @@ use baton_store::chunks::{ChunkRef, ChunkStore, Header, Manifest};
 use crate::folder::object_name;
 use crate::inbound::{Change, episode_of};
 use crate::keys::{Keys, Name, Secret};
-use crate::record::{Begun, Intended, Line, MadeOf, Record, Shared};
+use crate::record::{Begun, Intended, Line, MadeOf, Record, Shared, gone};
 use crate::seal::{self, Kind};
 use crate::transport::{self, Relay, Slot, Stream};
 
@@ -197,7 +197,8 @@ impl Outbound<'_> {
     /// Says something to all members, as the notice after `sequence`.
     pub(crate) async fn notice(&self, sequence: u64, notice: Notice) -> Result<Change, Error> {
         let name = self.send_notice(sequence, self.keys.team.current().0, &notice).await?;
-        self.record(name, Line { sequence: sequence + 1, notice: Some(notice), ..Line::default() }).await
+        let gone = gone(self.keys, &self.keys.writer(), &notice);
+        self.record(name, Line { sequence: sequence + 1, notice: Some(notice), gone, ..Line::default() }).await
     }
 
     /// Publishes a notice without recording it, by the key of an epoch: new keys come with a notice that is sealed by the

@@ -19,13 +19,13 @@ use baton_base::{durable, transcript_file};
 use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
 use baton_conversation::record::{SessionId, Timestamp};
-use baton_sharing::batch::{Batch, Notice};
+use baton_sharing::batch::{Batch, Notice, Said};
 use baton_store::chunks::{ChunkStore, ManifestId};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::keys::{Secret, WriterId};
-pub(crate) use writer::{Begun, Shared, Tombstone, Writer};
+use crate::keys::{Keys, Secret, WriterId};
+pub(crate) use writer::{Begun, Shared, Writer};
 
 /// Bytes of a line's check.
 const CHECK: usize = 8;
@@ -65,6 +65,9 @@ pub(crate) struct Line {
     /// Of this home: it came from the relay; another state of this home has published it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) received: bool,
+    /// Of a notice that a session must be removed: the name of its stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gone: Option<String>,
     /// Of this home: what will lie beside a session's stream, for the key of this line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) intended: Option<Intended>,
@@ -75,6 +78,14 @@ pub(crate) struct Line {
 pub(crate) struct Intended {
     pub(crate) session: SessionId,
     pub(crate) objects: Vec<ContentHash>,
+}
+
+/// See [`Line::gone`].
+pub(crate) fn gone(keys: &Keys, writer: &WriterId, notice: &Notice) -> Option<String> {
+    match &notice.said {
+        Said::Forgot { session, .. } => Some(keys.team.session_name(writer, session).to_string()),
+        _ => None,
+    }
 }
 
 impl Line {

@@ -49,7 +49,7 @@ impl Reader {
                 key: it.key,
                 notices: it.notices,
                 is_member: self.membership.is_member(it.id.as_str(), it.introduced),
-                forgotten: it.forgotten.clone(),
+                gone: it.streams.get(&stream).and_then(|of| it.forgotten.get(of)).map(|gone| gone.sequence),
                 sessions: it.sessions.len(),
                 stored: it.stored,
                 compacted: 0,
@@ -192,6 +192,12 @@ async fn what_was_forgotten_is_not_shown_again_by_its_old_messages() {
         for sequence in [1, 2] {
             assert_eq!(reader.take(&ann.batch(sequence, true, "shop", &key)).await, "known");
         }
+        // Also without the key, which goes first: nothing waits for it.
+        let slot = Slot::Named(team.key_name(ann.stream()));
+        reader.relay.delete(slot).await.unwrap();
+        assert_eq!(reader.take(&ann.batch(2, true, "shop", &key)).await, "known");
+        assert_eq!(reader.take(&ann.batch(3, true, "shop", &key)).await, "held");
+        ann.puts_key(&reader.relay, &key).await;
         assert_eq!(reader.take(&ann.batch(3, true, "shop", &key)).await, "recorded", "shared again");
     }
 }

@@ -1,7 +1,6 @@
 //! What the lines of a writer come to.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
@@ -86,14 +85,14 @@ pub(crate) struct Writer {
     pub(crate) membership: Membership,
     pub(crate) sessions: BTreeMap<SessionId, Shared>,
     /// Sessions that they want removed everywhere.
-    pub(crate) forgotten: Arc<BTreeMap<SessionId, Tombstone>>,
+    pub(crate) forgotten: BTreeMap<SessionId, Tombstone>,
     /// Of this home: sessions that another state of it has withdrawn, and this one has not.
     pub(crate) withheld: BTreeSet<SessionId>,
     /// Of this home: what was put beside streams, and no batch names yet.
     pub(crate) begun: BTreeMap<SessionId, Begun>,
     /// The last notice of each other writer up to which they have removed what those wanted removed.
     pub(crate) acknowledged: BTreeMap<String, u64>,
-    /// Their sessions by the names of the streams.
+    /// Their sessions by the names of the streams, those that they want removed among them.
     pub(crate) streams: BTreeMap<Name, SessionId>,
     /// Bytes of their conversations, before compression.
     pub(crate) stored: u64,
@@ -133,7 +132,7 @@ impl Writer {
             has_left: false,
             membership: Membership::default(),
             sessions: BTreeMap::new(),
-            forgotten: Arc::default(),
+            forgotten: BTreeMap::new(),
             withheld: BTreeSet::new(),
             begun: BTreeMap::new(),
             acknowledged: BTreeMap::new(),
@@ -159,8 +158,10 @@ impl Writer {
                 Said::Forgot { session, sequence } => {
                     let gone = self.sessions.remove(session);
                     self.stored = self.stored.saturating_sub(gone.as_ref().map_or(0, Shared::stored));
-                    self.streams.retain(|_, of| of != session);
-                    let known = Arc::make_mut(&mut self.forgotten).entry(session.clone()).or_default();
+                    // Messages of before may come again when their key is gone.
+                    let stream = line.gone.as_deref().and_then(Name::parse);
+                    self.streams.extend(stream.map(|stream| (stream, session.clone())));
+                    let known = self.forgotten.entry(session.clone()).or_default();
                     let reached = gone.map_or(0, |gone| gone.sequence).max(*sequence).max(known.sequence);
                     *known = Tombstone { sequence: reached, notice: line.sequence };
                     self.begun.remove(session);
@@ -181,7 +182,7 @@ impl Writer {
             begun.objects.extend(objects);
         }
         if let (Some(batch), Some(key)) = (&line.batch, &line.key) {
-            Arc::make_mut(&mut self.forgotten).remove(&batch.session);
+            self.forgotten.remove(&batch.session);
             self.withheld.remove(&batch.session);
             if batch.conversation.is_some() {
                 self.begun.remove(&batch.session);

@@ -185,7 +185,7 @@ impl State {
             is_member: self.is_member(known),
             sessions: known.sessions.len(),
             stored,
-            forgotten: known.forgotten.clone(),
+            gone: known.streams.get(&stream).and_then(|of| known.forgotten.get(of)).map(|gone| gone.sequence),
             compacted: known.compacted,
         });
         let members = if known.is_none() { self.members().filter(|member| !member.has_left).count() } else { 0 };
