@@ -6,7 +6,7 @@
 
 mod conversation;
 
-use baton_conversation::record::{SessionId, Timestamp};
+use baton_conversation::record::Timestamp;
 use baton_events::session::{EpisodeRef, Event};
 use baton_sharing::batch::{self, Batch, MAX_WRITERS, Notice};
 use baton_sharing::membership::Membership;

@@ -1,10 +1,10 @@
 use std::path::Path;
 
 use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
 use baton_events::schema::item;
 use baton_events::session::{EffectId, Place, Tier};
 use baton_sharing::batch::{MAX_NAME_BYTES, Said, StoredEvent, VERSION};
-
 use baton_store::chunks::{Header, Manifest};
 
 use super::*;
