@@ -280,6 +280,9 @@ pub enum Error {
     /// Confirmation is needed, but there is no terminal to ask on.
     #[error("nothing was changed: there is no terminal to ask on; run it with --yes if this is what you want")]
     NotAgreed,
+    /// The relay's folder could not be exchanged with its repository; the message says why.
+    #[error("{0}")]
+    RelayGit(String),
     /// No agent could go on with a session; the message says why.
     #[error("{0}")]
     Resume(String),

@@ -1,12 +1,15 @@
 //! `baton relay`: the same memory on every machine of a person and a team.
 
+use std::io::Read as _;
 use std::process::ExitCode;
 
 use baton_protocol::answer::{
-    RelayBehind, RelayForgotten, RelayInvitation, RelayLog, RelayPreview, RelayStatus, RelayWriter,
+    RelayBehind, RelayEntry, RelayForgotten, RelayInvitation, RelayLog, RelayPreview, RelayStatus, RelayWriter,
 };
 use baton_protocol::{RelayParams, method};
+use baton_relay::told;
 use clap::Subcommand;
+use serde::de::DeserializeOwned;
 
 use super::{Error, install};
 use crate::client::Client;
@@ -20,13 +23,12 @@ is sealed and signed; whoever keeps it can read none of it, not even names. What
 marked with who wrote it; it never counts as yours.
 Nothing leaves before you share a project. What a member has received they can copy: it cannot be taken back.
 JSON of `status`: {\"relay\",\"enabled\",\"connected\",\"name\",\"machine\",\"writer\",\"share\":[…],\"lag\":{\"out\":{\"events\",\
-\"bytes\"},\"in\":{\"events\",\"bytes\"}},\"writers\":[{\"name\",\"machine\",\"writer\",\"sessions\",\"last_at\"}],\"problems\":[…]}.
+\"bytes\",\"seconds\",\"why\"},\"in\":{…}},\"writers\":[{\"name\",\"machine\",\"writer\",\"sessions\",\"last_at\"}],\"problems\":[…]}.
 
 Examples:
   baton relay init ~/Sync/team --name Ann     begin a team whose relay is this folder
-  baton relay init nats://relay.example:4222  or this server (`baton help relay` has its configuration)
   baton relay invite                          a text for one new member; it works once, for a day
-  baton relay join TEXT --name Bob            on the other machine, which has the folder at the same path
+  baton relay join TEXT --name Bob            on the other machine
   baton relay share .                         publish this directory's project, after asking";
 
 #[derive(Debug, clap::Args)]
@@ -54,14 +56,14 @@ enum Action {
         after_long_help = "Examples:\n  baton relay join TEXT --name Bob      the text that `baton relay invite` printed\n  baton relay join TEXT ~/Shared        the folder is at another path here"
     )]
     Join {
-        /// The text that `baton relay invite` printed
+        /// The text that `baton relay invite` printed, or `-` to read it from standard input
         invitation: String,
         /// Where the folder is on this machine, if it is not at the same path
         folder: Option<String>,
         #[command(flatten)]
         named: Named,
     },
-    /// Exclude a member's machine: it can read nothing that is published from now on
+    /// Exclude a member's machine from what is published from now on; only where the team was begun
     #[command(
         after_long_help = "Examples:\n  baton relay remove 6e87c6e2      a fingerprint as `baton relay who` shows it"
     )]
@@ -137,6 +139,16 @@ enum Action {
         #[command(flatten)]
         options: Options,
     },
+    /// Commit and push, and bring what others have pushed, where the relay's folder is a git checkout
+    #[command(
+        after_long_help = "Examples:\n  baton relay git               for a timer or a hook\n  baton relay git ~/team        before `join`: brings the invitation"
+    )]
+    Git {
+        /// The checkout, on a machine that has not joined yet
+        folder: Option<String>,
+        #[command(flatten)]
+        options: Options,
+    },
     /// Stop publishing and receiving until `resume`
     #[command(after_long_help = "Examples:\n  baton relay pause")]
     Pause(Options),
@@ -164,31 +176,29 @@ struct Options {
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
     match &args.action {
         Action::Init { relay, named } => {
-            let url = address(relay);
-            status(environment, RelayParams::Init { url, name: named.name.clone() }, &named.options, |output, _| {
+            let params = RelayParams::Init { url: address(relay), name: named.name.clone() };
+            shown(environment, &params, &named.options, |output, _: &RelayStatus| {
                 output.line("The team is begun. `baton relay invite` invites, `baton relay share .` shares a project.");
             })
         }
         Action::Join { invitation, folder, named } => {
-            print::note(
-                "What you share from now on, members can copy; it cannot be taken back from them. Joining shares nothing.\n",
-            );
-            let (invitation, folder, name) = (invitation.clone(), folder.as_deref().map(address), named.name.clone());
-            status(environment, RelayParams::Join { invitation, folder, name }, &named.options, |output, status| {
+            print::note("What you share from now on, members can copy, and keep. Joining shares nothing.\n");
+            let typed = || std::io::read_to_string(std::io::stdin().take(65_536)).unwrap_or_default();
+            let invitation = if invitation == "-" { typed().trim().to_owned() } else { invitation.clone() };
+            let (folder, name) = (folder.as_deref().map(address), named.name.clone());
+            let params = RelayParams::Join { invitation, folder, name };
+            shown(environment, &params, &named.options, |output, status: &RelayStatus| {
                 output.line(&format!("Joined the team at {}.", print::plain(status.relay.as_deref().unwrap_or("-"))));
             })
         }
         Action::Invite(options) => {
-            let (result, output) = call(environment, &RelayParams::Invite {}, options)?;
-            if options.json {
-                output.json(&result);
-                return Ok(ExitCode::SUCCESS);
-            }
-            let invited: RelayInvitation = super::parse_result(&result)?;
-            output.line(&invited.invitation);
-            let until = zone::minute(&invited.expires);
-            print::note(&format!("\nIt works once, until {until}. It is a secret: give it to the new member alone."));
-            Ok(ExitCode::SUCCESS)
+            shown(environment, &RelayParams::Invite {}, options, |output, invited: &RelayInvitation| {
+                output.line(&invited.invitation);
+                let until = zone::minute(&invited.expires);
+                print::note(&format!(
+                    "\nIt works once, until {until}. It is a secret: give it to the new member alone."
+                ));
+            })
         }
         Action::Remove { writer, yes, options } => {
             let question = format!("Exclude {writer} from everything that the team publishes from now on?");
@@ -196,17 +206,18 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
                 return Ok(ExitCode::FAILURE);
             }
             let params = RelayParams::Remove { writer: writer.to_ascii_lowercase() };
-            status(environment, params, options, |output, status| {
+            shown(environment, &params, options, |output, status: &RelayStatus| {
                 output.line("Excluded. What it has received it keeps; sessions that go on are published by new keys.");
                 status.writers.iter().for_each(|writer| show_writer(output, writer));
             })
         }
         Action::Leave { yes, options } => {
-            let question = "Leave the team, and remove its keys and everything of others from this machine?";
+            let question = "Leave the team, and remove its keys and everything of others from this machine? What you have \
+                published stays with the others, and you cannot have it removed any more.";
             if !agreed(*yes, options, question)? {
                 return Ok(ExitCode::FAILURE);
             }
-            status(environment, RelayParams::Leave {}, options, |output, _| {
+            shown(environment, &RelayParams::Leave {}, options, |output, _: &RelayStatus| {
                 output.line("This machine belongs to no team any more. What it had published is still there.");
             })
         }
@@ -215,53 +226,57 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             let project_asked = super::project(project);
             let params =
                 RelayParams::Share { project: project_asked, shared: false, retract: *retract, dry_run: false };
-            let (result, output) = call(environment, &params, options)?;
-            if options.json {
-                output.json(&result);
-                return Ok(ExitCode::SUCCESS);
-            }
-            let preview: RelayPreview = super::parse_result(&result)?;
-            let project = print::plain(preview.project.as_deref().unwrap_or(project));
-            output.line(&match preview.was_shared {
-                _ if *retract => format!(
-                    "{project} is not shared any more, and the others are asked to remove {}. `baton relay forgotten` shows who has.",
-                    print::counted(preview.retracted, "session")
-                ),
-                true => format!("{project} is not shared any more. What was published of it stays with the team."),
-                false => format!("{project} was not shared."),
-            });
-            Ok(ExitCode::SUCCESS)
+            shown(environment, &params, options, |output, preview: &RelayPreview| {
+                let project = print::plain(preview.project.as_deref().unwrap_or(project));
+                output.line(&match preview.was_shared {
+                    _ if *retract => format!(
+                        "{project} is not shared any more, and the others are asked to remove {}. `baton relay forgotten` shows who has.",
+                        print::counted(preview.retracted, "session")
+                    ),
+                    true => format!("{project} is not shared any more. What was published of it stays with the team."),
+                    false => format!("{project} was not shared."),
+                });
+            })
         }
         Action::Forgotten(options) => forgotten(environment, options),
-        Action::Status(options) => status(environment, RelayParams::Status {}, options, show_status),
-        Action::Who(options) => status(environment, RelayParams::Status {}, options, |output, status| {
+        Action::Status(options) => shown(environment, &RelayParams::Status {}, options, show_status),
+        Action::Who(options) => shown(environment, &RelayParams::Status {}, options, |output, status: &RelayStatus| {
             status.writers.iter().for_each(|writer| show_writer(output, writer));
         }),
-        Action::Pause(options) => status(environment, RelayParams::Pause { paused: true }, options, |output, _| {
-            output.line("Nothing is published or received until `baton relay resume`.");
-        }),
-        Action::Resume(options) => status(environment, RelayParams::Pause { paused: false }, options, show_status),
-        Action::Preview { session, options } => preview(environment, session.as_deref(), options),
-        Action::Log { limit, options } => {
-            let (result, output) = call(environment, &RelayParams::Log { limit: *limit }, options)?;
-            if options.json {
-                output.json(&result);
-                return Ok(ExitCode::SUCCESS);
-            }
-            let log: RelayLog = super::parse_result(&result)?;
-            for entry in &log.published {
-                let session = entry.session_id.as_deref().map_or_else(String::new, |id| format!("{}  ", output.id(id)));
-                let items =
-                    if entry.items > 0 { format!(", {}", print::counted(entry.items, "item")) } else { String::new() };
-                let what = print::plain(&entry.what.join(", "));
-                output.line(&format!("{}  {session}{what}{items}", zone::minute(&entry.at)));
-            }
-            if log.published.is_empty() {
-                output.line("Nothing was published yet.");
+        Action::Git { folder, options } => {
+            let (result, output) = call(environment, &RelayParams::Status {}, options)?;
+            let folder = folder.as_deref().map(address);
+            let done = baton_relay::git::exchange_of(&super::parse_result(&result)?, folder);
+            let told = done.map_err(Error::RelayGit)?;
+            match options.json {
+                true => output.json(&result),
+                false => output.line(told),
             }
             Ok(ExitCode::SUCCESS)
         }
+        Action::Pause(options) => {
+            shown(environment, &RelayParams::Pause { paused: true }, options, |output, _: &RelayStatus| {
+                output.line("Nothing is published or received until `baton relay resume`.");
+            })
+        }
+        Action::Resume(options) => shown(environment, &RelayParams::Pause { paused: false }, options, show_status),
+        Action::Preview { session, options } => preview(environment, session.as_deref(), options),
+        Action::Log { limit, options } => {
+            shown(environment, &RelayParams::Log { limit: *limit }, options, |output, log: &RelayLog| {
+                log.published.iter().for_each(|entry| show_entry(output, entry));
+                if log.published.is_empty() {
+                    output.line("Nothing was published yet.");
+                }
+            })
+        }
     }
+}
+
+fn show_entry(output: &Output, entry: &RelayEntry) {
+    let session = entry.session_id.as_deref().map_or_else(String::new, |id| format!("{}  ", output.id(id)));
+    let items = if entry.items > 0 { format!(", {}", print::counted(entry.items, "item")) } else { String::new() };
+    let what = print::plain(&entry.what.join(", "));
+    output.line(&format!("{}  {session}{what}{items}", zone::minute(&entry.at)));
 }
 
 /// A URL as it is, a folder by its absolute path; `~` as the shell would have it, in case it was quoted.
@@ -280,14 +295,14 @@ fn call(
     Ok(super::ask_shown(environment, options.json, call)?)
 }
 
-/// Asks for something that is answered with the state of the relay.
-fn status(
+/// Asks for something and shows the answer.
+fn shown<T: DeserializeOwned>(
     environment: &Environment,
-    params: RelayParams,
+    params: &RelayParams,
     options: &Options,
-    show: impl FnOnce(&Output, &RelayStatus),
+    show: impl FnOnce(&Output, &T),
 ) -> Result<ExitCode, Error> {
-    let (result, output) = call(environment, &params, options)?;
+    let (result, output) = call(environment, params, options)?;
     match options.json {
         true => output.json(&result),
         false => show(&output, &super::parse_result(&result)?),
@@ -315,7 +330,7 @@ fn share(environment: &Environment, project: &str, yes: bool, options: &Options)
     let (result, _) = call(environment, &params(true), options)?;
     let would: RelayPreview = super::parse_result(&result)?;
     let named = print::plain(would.project.as_deref().unwrap_or(project));
-    let question = format!("Publish {} of {named} to the team, and those that follow?", totals(&would));
+    let question = format!("Publish {} of {named} and what is below it, and those that follow?", totals(&would));
     if !would.was_shared && !agreed(yes, options, &question)? {
         return Ok(ExitCode::FAILURE);
     }
@@ -340,41 +355,27 @@ fn totals(preview: &RelayPreview) -> String {
 
 fn preview(environment: &Environment, session: Option<&str>, options: &Options) -> Result<ExitCode, Error> {
     let params = RelayParams::Preview { session: session.map(super::session) };
-    let (result, output) = call(environment, &params, options)?;
-    if options.json {
-        output.json(&result);
-        return Ok(ExitCode::SUCCESS);
-    }
-    let preview: RelayPreview = super::parse_result(&result)?;
-    preview.lines.iter().for_each(|line| output.line(&print::plain(line)));
-    if preview.left_out > 0 {
-        print::note(&format!("\n{} more items.", preview.left_out));
-    }
-    if session.is_none() {
-        output.line(&format!("Shared: {}.", totals(&preview)));
-    }
-    Ok(ExitCode::SUCCESS)
+    shown(environment, &params, options, |output, preview: &RelayPreview| {
+        preview.lines.iter().for_each(|line| output.line(&print::plain(line)));
+        if preview.left_out > 0 {
+            print::note(&format!("\n{} more items.", preview.left_out));
+        }
+        if session.is_none() {
+            output.line(&format!("Shared: {}.", totals(preview)));
+        }
+    })
 }
 
 fn forgotten(environment: &Environment, options: &Options) -> Result<ExitCode, Error> {
-    let (result, output) = call(environment, &RelayParams::Forgotten {}, options)?;
-    if options.json {
-        output.json(&result);
-        return Ok(ExitCode::SUCCESS);
-    }
-    let forgotten: RelayForgotten = super::parse_result(&result)?;
-    for removed in &forgotten.forgotten {
-        let who = match (removed.removed_by.join(", "), removed.waiting_for.join(", ")) {
-            (by, waiting) if waiting.is_empty() => format!("removed by all: {by}"),
-            (by, waiting) if by.is_empty() => format!("not removed yet by {waiting}"),
-            (by, waiting) => format!("removed by {by}; not yet by {waiting}"),
-        };
-        output.line(&format!("{}  {}", output.id(&removed.session_id), print::plain(&who)));
-    }
-    if forgotten.forgotten.is_empty() {
-        output.line("Nothing that was published has been forgotten or retracted.");
-    }
-    Ok(ExitCode::SUCCESS)
+    shown(environment, &RelayParams::Forgotten {}, options, |output, forgotten: &RelayForgotten| {
+        for removed in &forgotten.forgotten {
+            let who = told::removed(removed);
+            output.line(&format!("{}  {}", output.id(&removed.session_id), print::plain(&who)));
+        }
+        if forgotten.forgotten.is_empty() {
+            output.line("Nothing that was published has been forgotten or retracted.");
+        }
+    })
 }
 
 fn show_status(output: &Output, status: &RelayStatus) {
@@ -401,25 +402,21 @@ fn show_status(output: &Output, status: &RelayStatus) {
 }
 
 fn show_behind(output: &Output, what: &str, behind: &RelayBehind) {
-    if behind.events > 0 {
+    if behind.events > 0 || behind.seconds > 0 {
         let why = behind.why.as_deref().map_or_else(String::new, |why| format!(": {}", print::plain(why)));
         let events = print::counted(behind.events, "event");
-        output.line(&format!("  {what}: {events}, {}{why}", print::size(behind.bytes)));
+        output.line(&format!("  {what}: {events}, {}, {} s{why}", print::size(behind.bytes), behind.seconds));
     }
 }
 
 fn show_writer(output: &Output, writer: &RelayWriter) {
     let last = writer.last_at.as_deref().map_or_else(String::new, |at| format!(", last {}", zone::minute(at)));
     let me = if writer.me { " (this machine)" } else { "" };
-    let left = match (writer.removed, writer.left) {
-        (true, _) => ", was removed",
-        (false, true) => ", has left",
-        (false, false) => "",
-    };
+    let about = told::about(writer);
     let key = output.styled(Style::Faint, &writer.writer);
     let sessions = print::counted(writer.sessions, "session");
     let (name, machine) = (print::plain(&writer.name), print::plain(&writer.machine));
-    output.line(&format!("  {name} on {machine}{me}: {sessions}{last}{left}  {key}"));
+    output.line(&format!("  {name} on {machine}{me}: {sessions}{last}{about}  {key}"));
     if let Some(why) = &writer.last_refused {
         print::note(&format!(
             "    {} refused, the last one: {}",

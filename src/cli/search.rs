@@ -33,6 +33,7 @@ words; those with all of them and with the rarest come first. Forms of a word, p
   file:src/auth.rs    sessions that read or changed it: a path, part of one, or a pattern (*.toml)
   tool:Bash  branch:main          sessions that used or worked on it; part of a name if none matches
   project:shop  agent:codex       sessions of these; of repeated file, tool, branch any may match
+  who:me  who:team  who:Ann       yours, others' that a relay brought, one person's or machine's
   state:active        sessions that have not ended; state:indexed, … as in `baton sessions`
   after:7d  before:2026-03-14     by time: a day, a month, a year, yesterday, 12h, 7d, 2w, 3m (months)
 A dash before a filter excludes what matches (-after:7d: only what is older); put a value with spaces in quotes. \

@@ -67,6 +67,9 @@ pub(super) struct Args {
     /// Only this agent, by its name or the first word of it
     #[arg(long, value_name = "A", value_parser = super::agent)]
     agent: Option<Agent>,
+    /// Only this person's or machine's, as a relay brought them: a name, `me`, or `team` for all others
+    #[arg(long, value_name = "W")]
+    who: Option<String>,
     /// Only sessions active since then: a date, or 12h, 7d, 2w, 3m (months)
     #[arg(long, value_name = "WHEN", value_parser = super::timeline::moment)]
     since: Option<String>,
@@ -89,6 +92,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         state: args.state.as_deref().map(str::to_ascii_lowercase),
         project: args.project.as_deref().map(super::project),
         agent: args.agent,
+        who: args.who.clone(),
         subagents: args.subagents,
         since: args.since.clone(),
         until: args.until.clone(),

@@ -50,7 +50,7 @@ fn planted(world: &World, number: u32) -> Transcript {
 }
 
 /// Names and contents of all files of a home without a daemon, decompressed where necessary.
-fn contents(home: &Path) -> Vec<(String, Vec<u8>)> {
+pub(crate) fn contents(home: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     for path in files_below(home) {
         let bytes = std::fs::read(&path).unwrap();

@@ -74,6 +74,7 @@ mod record;
 mod record_ids;
 mod reindex;
 mod relay;
+mod relay_kills;
 mod relay_server;
 mod repair;
 mod replay_at;

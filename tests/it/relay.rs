@@ -1,15 +1,17 @@
 //! A relay in a folder: two homes with real daemons, each with its own sessions.
 
+mod answers;
+mod damage;
+mod git;
+mod hostile;
 mod withdrawn;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::transcript::Transcript;
-use crate::world::{World, files_below, hits, id, list, text, wait, wait_within};
+use crate::world::{World, files_below, hits, id, list, text, wait};
 
 /// The project that is shared, and what is said in it.
 pub(crate) const SHARED: &str = "/srv/quokkaville";
@@ -383,60 +385,4 @@ fn a_removed_member_reads_nothing_that_is_published_later() {
     for world in [ann, &carl, &dora] {
         assert!(!world.found("echidna").contains(&id(3)));
     }
-}
-
-/// Both daemons are killed again and again while one publishes and the other takes in; afterwards both have the same.
-#[test]
-fn kills_on_either_side_lose_nothing_and_bring_nothing_twice() {
-    let pair = Pair::new();
-    let (ann, bob) = (&pair.ann, &pair.bob);
-    worked(ann, 100, SHARED, SAID);
-    ann.ok(&["relay", "share", SHARED, "--yes"]);
-    let mut written = Vec::new();
-    for number in 1..=12_u32 {
-        let mut transcript = worked(ann, number, SHARED, &format!("the quoll{number} has to move"));
-        // Killed at another point of the work each time.
-        let wanted = number as usize % 5;
-        let _ = wait_within(Duration::from_millis(300), || {
-            list(&ann.json(&["relay", "log"])["published"]).len() > written.len() + wanted
-        });
-        match number % 3 {
-            0 => ann.kill(),
-            1 => bob.kill(),
-            _ => {
-                ann.kill();
-                bob.kill();
-            }
-        }
-        bob.ok(&["status"]);
-        if number % 4 == 0 {
-            transcript.prompt(&format!("and the potoroo{number} too")).reply("It moved.");
-            ann.close(&id(number));
-        }
-        written.push(number);
-    }
-    ann.ok(&["forget", &id(3), "--yes"]);
-    for world in [ann, bob] {
-        world.kill();
-    }
-    for number in written.iter().filter(|number| **number != 3) {
-        ann.ok(&["status"]);
-        arrives(bob, &format!("quoll{number}"), &id(*number));
-    }
-    for number in [4, 8, 12] {
-        arrives(bob, &format!("potoroo{number}"), &id(number));
-    }
-    settled(ann);
-    let told = settled(bob);
-    assert_eq!(told["problems"], Value::Array(Vec::new()), "what is published comes to the same on both sides");
-    assert!(wait(|| !bob.found("quoll3").contains(&id(3))));
-    let of = |world: &World| -> BTreeMap<String, (Value, Value)> {
-        let rows = list(&world.json(&["sessions"])["sessions"]).into_iter();
-        let rows = rows.filter(|row| row["state"] != "forgotten");
-        rows.map(|row| (text(&row["session_id"]), (row["episode_uuid"].clone(), row["message_count"].clone())))
-            .collect()
-    };
-    assert_eq!(of(ann), of(bob), "nothing lost, nothing twice");
-    let rows = list(&bob.json(&["sessions"])["sessions"]);
-    assert_eq!(rows.len(), of(bob).len());
 }

@@ -7,6 +7,7 @@ use baton_endpoint::nats::NatsServer;
 use serde_json::Value;
 
 use crate::relay::{SAID, SHARED, UNSAID, UNSHARED, arrives, contains, settled, status, worked};
+use crate::relay_kills::ask;
 use crate::world::{World, files_below, id, list, skipped, text, wait};
 
 /// Two members of a team whose relay is a server.
@@ -19,18 +20,21 @@ struct Pair {
 impl Pair {
     /// `None`, which is reported, where there is no such server.
     fn new() -> Option<Self> {
+        Self::with("")
+    }
+
+    /// The same with more lines of the server's configuration.
+    fn with(more: &str) -> Option<Self> {
         let (ann, bob) = (World::new(), World::new());
-        let more = "http: \"127.0.0.1:-1\"\nauthorization { user: team, password: \"s3cret-pass\" }";
-        let Some(server) = NatsServer::start(&ann.path("server"), more).unwrap() else {
+        let more = format!(
+            "http: \"127.0.0.1:-1\"\nauthorization {{ user: team, password: \"s3cret-pass\" }}\n{}",
+            more.replace("STORE", ann.path("server/store").to_str().unwrap())
+        );
+        let Some(server) = NatsServer::start(&ann.path("server"), &more).unwrap() else {
             skipped("there is no nats-server");
             return None;
         };
-        for world in [&ann, &bob] {
-            std::fs::write(world.path("credentials"), "team:s3cret-pass\n").unwrap();
-            let configuration = serde_json::json!({"relay": {"credentials_file": world.path("credentials")}});
-            std::fs::create_dir_all(world.home()).unwrap();
-            std::fs::write(world.home().join("config.json"), configuration.to_string()).unwrap();
-        }
+        [&ann, &bob].into_iter().for_each(signs_in);
         ann.ok(&["relay", "init", &server.url(), "--name", "Ann"]);
         let invitation = text(&ann.json(&["relay", "invite"])["invitation"]);
         bob.ok(&["relay", "join", &invitation, "--name", "Bob"]);
@@ -57,6 +61,14 @@ impl Pair {
         let stream = streams.iter().find(|stream| text(&stream["name"]).ends_with(kind));
         stream.unwrap()["state"]["messages"].as_u64().unwrap()
     }
+}
+
+/// Gives a home what it signs in with.
+fn signs_in(world: &World) {
+    std::fs::write(world.path("credentials"), "team:s3cret-pass\n").unwrap();
+    let configuration = serde_json::json!({"relay": {"credentials_file": world.path("credentials")}});
+    std::fs::create_dir_all(world.home()).unwrap();
+    std::fs::write(world.home().join("config.json"), configuration.to_string()).unwrap();
 }
 
 fn text_of(file: &std::path::Path) -> Vec<u8> {
@@ -138,4 +150,87 @@ fn a_server_that_cannot_be_used_is_told_with_what_to_do() {
     }
     // Nothing is left of it.
     world.ok(&["relay", "init", world.path("team").to_str().unwrap()]);
+}
+
+/// What is wrong, as `relay status` says it.
+fn problems(world: &World) -> String {
+    status(world)["problems"].to_string()
+}
+
+#[test]
+fn a_stream_that_somebody_purged_gets_again_what_it_lost() {
+    let Some(pair) = Pair::new() else { return };
+    let (ann, bob) = (&pair.ann, &pair.bob);
+    worked(ann, 1, SHARED, SAID);
+    worked(bob, 5, "/srv/own", "the dugong is mine");
+    ann.ok(&["relay", "share", SHARED, "--yes"]);
+    bob.ok(&["relay", "share", "/srv/own", "--yes"]);
+    arrives(bob, "wombat cache", &id(1));
+    arrives(ann, "dugong", &id(5));
+    let names = ask(&pair.server, "$JS.API.STREAM.NAMES", &serde_json::json!({}));
+    let frames = list(&names["streams"]).into_iter().map(|name| text(&name)).find(|name| name.ends_with("_FRAMES"));
+    let purged = ask(&pair.server, &format!("$JS.API.STREAM.PURGE.{}", frames.unwrap()), &serde_json::json!({}));
+    assert_eq!(purged["success"], true, "{purged}");
+
+    worked(ann, 4, SHARED, "the bilby index is next");
+    arrives(bob, "bilby index", &id(4));
+    worked(bob, 6, "/srv/own", "the potoroo too");
+    arrives(ann, "potoroo", &id(6));
+    // One who joins now has all of it.
+    let carl = World::new();
+    signs_in(&carl);
+    carl.ok(&["relay", "join", &text(&ann.json(&["relay", "invite"])["invitation"]), "--name", "Carl"]);
+    for (query, number) in [("wombat cache", 1), ("bilby index", 4), ("dugong", 5), ("potoroo", 6)] {
+        arrives(&carl, query, &id(number));
+    }
+    for world in [ann, bob, &carl] {
+        assert_eq!(settled(world)["problems"], Value::Array(Vec::new()));
+    }
+}
+
+#[test]
+fn a_server_that_hangs_is_told_and_gone_on_with_when_it_answers_again() {
+    use rustix::process::{Pid, Signal, kill_process};
+    let Some(pair) = Pair::new() else { return };
+    worked(&pair.ann, 1, SHARED, SAID);
+    pair.ann.ok(&["relay", "share", SHARED, "--yes"]);
+    arrives(&pair.bob, "wombat cache", &id(1));
+    let server = pair.server.id().and_then(|id| Pid::from_raw(id.try_into().unwrap())).unwrap();
+    kill_process(server, Signal::STOP).unwrap();
+    worked(&pair.ann, 4, SHARED, "the bilby index is next");
+    let is_told = || status(&pair.ann)["connected"] == false && problems(&pair.ann).contains("timed out");
+    let was_told = wait(is_told);
+    let told = status(&pair.ann);
+    kill_process(server, Signal::CONT).unwrap();
+    assert!(was_told, "{told}");
+    arrives(&pair.bob, "bilby index", &id(4));
+    assert_eq!(settled(&pair.ann)["problems"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_server_without_room_is_told_and_gone_on_with_when_there_is_some() {
+    let room = |bytes: &str| format!("jetstream {{ store_dir: \"STORE\", max_file_store: {bytes} }}");
+    let Some(mut pair) = Pair::with(&room("200KB")) else { return };
+    // Hard to compress.
+    let mut random = 7_u64;
+    let mut noise = || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        format!("{:016x}", random ^ random >> 29)
+    };
+    let words: Vec<String> = (0..40_000).map(|_| noise()).collect();
+    let mut transcript = pair.ann.transcript("-srv-quokkaville", &id(1)).in_directory(SHARED);
+    transcript.prompt(SAID).reply(&words.join(" "));
+    pair.ann.close(&id(1));
+    pair.ann.ok(&["relay", "share", SHARED, "--yes"]);
+    let is_told = || problems(&pair.ann).contains("resource") || problems(&pair.ann).contains("space");
+    assert!(wait(is_told), "{}\n{}", status(&pair.ann), pair.server.log());
+    assert_eq!(pair.bob.found("wombat cache"), [] as [String; 0]);
+
+    let path = pair.ann.path("server/server.conf");
+    let configuration = std::fs::read_to_string(&path).unwrap().replace("200KB", "200MB");
+    std::fs::write(&path, configuration).unwrap();
+    pair.server.end();
+    pair.server.begin().unwrap();
+    arrives(&pair.bob, "wombat cache", &id(1));
+    assert_eq!(settled(&pair.ann)["problems"], Value::Array(Vec::new()));
 }

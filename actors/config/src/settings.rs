@@ -39,6 +39,8 @@ pub struct Settings {
     pub hooks: Hooks,
     /// Longest handoff in bytes.
     pub handoff_bytes: usize,
+    /// True if sessions of others are handed over as well.
+    pub handoff_of_team: bool,
     /// What a digest includes.
     pub filtering: Show,
     /// The models' prices.
@@ -191,6 +193,7 @@ impl Default for Settings {
             project_stores: Vec::new(),
             hooks: Hooks::default(),
             handoff_bytes: 2048,
+            handoff_of_team: false,
             filtering: Show::default(),
             prices: Prices::default(),
             embedding: None,

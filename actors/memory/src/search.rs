@@ -156,8 +156,9 @@ impl Searcher {
         raise_favoured(&snapshot, query.favour, &mut candidates);
         let asking = query.last.map(SessionId::as_str);
         let rank = |candidate: &Candidate| asking == Some(&*candidate.id);
-        candidates
-            .sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.score.total_cmp(&a.score)).then_with(|| a.id.cmp(&b.id)));
+        // What others wrote counts as younger than anything of this home.
+        let age = |a: &Candidate, b: &Candidate| (query.elder)(&a.id, &b.id).then_with(|| a.id.cmp(&b.id));
+        candidates.sort_by(|a, b| rank(a).cmp(&rank(b)).then(b.score.total_cmp(&a.score)).then_with(|| age(a, b)));
         candidates.truncate(limit);
         raise_named_files(&snapshot, &plan, &mut candidates)?;
         let mut analyzer = Analyzer::with_cache(SNIPPET_CACHE_WORDS);

@@ -245,7 +245,10 @@ async fn dispatch(
             result(&log::stats(&parts.info, &parts.journal, &parts.catalog.table, &parts.disk_usage).await?)
         }
         method::LOG_READ => result(&log::read(params(raw)?, parts.resolver(), &parts.journal, client).await?),
-        method::LOG_VERIFY => result(&verify::verify(params(raw)?, parts.open_home(), &parts.verifying, client).await?),
+        method::LOG_VERIFY => {
+            let (open, verifying) = (parts.open_home(), &parts.verifying);
+            result(&verify::verify(params(raw)?, open, &parts.team, verifying, client).await?)
+        }
         method::KEEP => result(&keep::keep(params(raw)?, parts.keeping(), client).await?),
         method::UPDATE => result(&update::update(params(raw)?, &parts.catalog.settings).await?),
         method::LOG_COMPACT => result(&compact::compact(parts.compaction(), client).await?),

@@ -1,6 +1,6 @@
 //! Selects sessions by the filters of a question.
 //!
-//! The session table decides on project, agent, state and time; the memory on file, tool and branch. Values of one
+//! The session table decides on project, agent, state, author and time; the memory on file, tool and branch. Values of one
 //! field are alternatives, different fields must all fit, and a negated value must not. Active means that the session
 //! has not ended, indexed or not: the search indexes it first.
 //!
@@ -30,6 +30,8 @@ pub(super) struct SessionFilter {
     not_projects: Vec<String>,
     wanted_sessions: Vec<SessionIds>,
     unwanted_sessions: Vec<SessionIds>,
+    /// Whose each session is, if the question asks for that.
+    authors: Option<(SessionTable, Settings)>,
     /// Reasons why a filter fits nothing or not everything, each a sentence without the full stop.
     pub(super) notes: Vec<String>,
 }
@@ -63,8 +65,19 @@ impl SessionFilter {
             not_projects,
             wanted_sessions: Vec::new(),
             unwanted_sessions: Vec::new(),
+            authors: question
+                .filters
+                .iter()
+                .any(|filter| filter.field == Field::Who)
+                .then(|| (table.clone(), settings.clone())),
             notes,
         };
+        for name in question.values(Field::Who, false).filter(|name| !matches!(*name, "me" | "team")) {
+            if !table.iter().any(|(id, _)| visibility::is_of(table, settings, id.as_str(), name)) {
+                let named = format!("no session is of {name:?}; `who:me`, `who:team`, or a name in `baton relay who`");
+                filter.notes.push(redact(&named).into_owned());
+            }
+        }
         for field in [Field::File, Field::Tool, Field::Branch] {
             let mut fitting: Option<SessionIds> = None;
             for name in question.values(field, false) {
@@ -105,7 +118,11 @@ impl SessionFilter {
     /// Returns true if a session passes the filters. A session without a known state has no project, agent, state or
     /// time.
     pub(super) fn admits(&self, question: &Question, id: &str, state: Option<&State>) -> bool {
+        let is_of = |who: &str| {
+            self.authors.as_ref().is_some_and(|(table, settings)| visibility::is_of(table, settings, id, who))
+        };
         !question.fits_nothing
+            && fits(question, Field::Who, &is_of)
             && self.wanted_sessions.iter().all(|sessions| sessions.contains(id))
             && !self.unwanted_sessions.iter().any(|sessions| sessions.contains(id))
             && match state {
@@ -119,16 +136,12 @@ impl SessionFilter {
         let agent = state.transcript.as_ref().map_or("", |transcript| transcript.agent.as_str());
         let phase = state.phase.as_str();
         let is_so = |value: &str| if value == "active" { state.is_open() } else { value == phase };
-        let fits = |field: Field, is: &dyn Fn(&str) -> bool| {
-            let mut wanted = question.values(field, false).peekable();
-            (wanted.peek().is_none() || wanted.any(is)) && !question.values(field, true).any(is)
-        };
         let ended = state.last_activity();
         let began = state.first_at.unwrap_or(ended);
         self.projects.as_deref().is_none_or(in_any)
             && !in_any(&self.not_projects)
-            && fits(Field::Agent, &|value| value == agent)
-            && fits(Field::State, &is_so)
+            && fits(question, Field::Agent, &|value| value == agent)
+            && fits(question, Field::State, &is_so)
             && question.after.is_none_or(|after| ended >= after)
             && question.before.is_none_or(|before| began < before)
     }
@@ -157,6 +170,12 @@ impl SessionFilter {
         left.sort_unstable();
         left.into_iter().take(most).map(|(_, id)| id).collect()
     }
+}
+
+/// True if one of a field's values is what is wanted, if there are any, and none of those that are not.
+fn fits(question: &Question, field: Field, is: &dyn Fn(&str) -> bool) -> bool {
+    let mut wanted = question.values(field, false).peekable();
+    (wanted.peek().is_none() || wanted.any(is)) && !question.values(field, true).any(is)
 }
 
 fn sessions_having(searcher: &Searcher, field: Field, name: &str) -> Result<SessionMatches, Error> {

@@ -117,7 +117,7 @@ impl Handoffs {
 
     /// The text of an offer that was recorded but not delivered, unless another session has claimed it since.
     async fn undelivered_text(self: &Arc<Self>, id: &SessionId, handoff: &Handoff, until: Instant) -> Option<String> {
-        let table = self.catalog().table.now();
+        let (table, _) = self.catalog().for_handoff();
         if claimer(&table, &handoff.from, handoff.episode, Some(id)).is_some() {
             return None;
         }
@@ -144,8 +144,8 @@ impl Handoffs {
     async fn choose(self: &Arc<Self>, wanted: &Criteria<'_>, until: Instant) -> Option<HandoffSource> {
         let mut table = self.catalog().table.clone();
         loop {
-            let now = table.newest();
-            let settings = self.catalog().settings.now();
+            table.newest();
+            let (now, settings) = self.catalog().for_handoff();
             let mut waits = false;
             for candidate in candidates(&now, &settings, self.clock.now(), wanted) {
                 let Candidate { id, row, under_way } = candidate;
@@ -199,11 +199,13 @@ impl Handoffs {
     ) -> answer::Handoff {
         let state = &chosen.row.state;
         let project = state.place.as_ref().map(|place| place.project.as_str());
+        let (table, _) = self.catalog().for_handoff();
+        let author = table.author(&chosen.id).cloned();
         let changed = match occasion {
-            Occasion::Handoff => changes::since(&self.looks, state, &chosen.facts, until).await,
-            Occasion::Compaction => Vec::new(),
+            // Another machine's files are not looked at here.
+            Occasion::Handoff if author.is_none() => changes::since(&self.looks, state, &chosen.facts, until).await,
+            Occasion::Handoff | Occasion::Compaction => Vec::new(),
         };
-        let table = self.catalog().table.now();
         let about = About {
             occasion,
             session: &chosen.id,
@@ -213,6 +215,7 @@ impl Handoffs {
             project,
             ended_at: Some(ended_at(state)),
             ended_by: state.end.map(|end| end.reason),
+            author: author.as_ref().map(|author| (&*author.name, &*author.machine)),
             claimed_by,
             changed: &changed,
             max_bytes: self.catalog().settings.now().handoff_bytes,

@@ -61,6 +61,7 @@ pub(crate) async fn all(fresh: impl Fn() -> Box<dyn Fn() -> Box<dyn Relay>>) {
     appends_have_no_gaps(&*fresh()).await;
     streams_come_in_order_from_any_cursor(&*fresh()).await;
     a_purged_stream_keeps_its_sequence(&*fresh()).await;
+    a_stream_is_raised_over_what_was_lost(&*fresh()).await;
     slots_are_kept(&*fresh()).await;
     news_wakes_a_reader(&*fresh()).await;
     long_streams_come_in_pieces(&*fresh()).await;
@@ -131,6 +132,25 @@ async fn a_purged_stream_keeps_its_sequence(open: Open<'_>) {
     relay.publish(gone, 2, frame(gone, 3, 10)).await.unwrap();
     let (later, _) = received(&*relay, &before).await;
     assert_eq!(of(&later, gone), [3]);
+}
+
+async fn a_stream_is_raised_over_what_was_lost(open: Open<'_>) {
+    let (relay, of, other) = (open(), stream(1, 1), stream(1, 2));
+    relay.publish(of, 0, frame(of, 1, 10)).await.unwrap();
+    for (stream, sequence) in [(of, 4), (of, 2), (other, 3)] {
+        relay.raise(stream, sequence).await.unwrap();
+    }
+    for relay in [relay, open()] {
+        assert_eq!((relay.head(of).await, relay.head(other).await), (Ok(4), Ok(3)));
+        assert_eq!(relay.publish(of, 1, frame(of, 2, 10)).await, Err(Error::Conflict { actual: 4 }));
+    }
+    let relay = open();
+    relay.publish(of, 4, frame(of, 5, 10)).await.unwrap();
+    relay.publish(other, 3, frame(other, 4, 10)).await.unwrap();
+    let (found, _) = received(&*relay, "").await;
+    assert_eq!((self::of(&found, of), self::of(&found, other)), (vec![1, 5], vec![4]));
+    relay.purge(of).await.unwrap();
+    assert_eq!(relay.head(of).await, Ok(5));
 }
 
 async fn slots_are_kept(open: Open<'_>) {

@@ -19,6 +19,7 @@
 //!   Readers hold it until these are there.
 
 mod log;
+mod news;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -33,15 +34,17 @@ use serde::{Deserialize, Serialize};
 use crate::keys::Name;
 use crate::transport::{Error, MAX_OBJECT_BYTES, Pending, Received, Relay, Slot, Stream};
 use log::{Record, Tail};
+pub(crate) use log::{read_whole, write_whole};
+use news::News;
 
 /// The file that marks a relay's folder.
-const MARK: &str = "baton-relay.json";
+pub(crate) const MARK: &str = "baton-relay.json";
 const FORMAT: u32 = 1;
-/// Most writers whose logs are read.
-const MAX_WRITERS: usize = 1024;
+/// Most writers whose logs are read, members or not.
+const MAX_WRITERS: usize = 4096;
 /// Most bytes of frames in one answer, but for one long frame.
 const ANSWER_BYTES: u64 = 4 * 1024 * 1024;
-/// How often the folder is looked at.
+/// How often the folder is looked at where the system tells nothing of it, such as what other machines change.
 const LOOK: Duration = Duration::from_millis(500);
 
 #[derive(Serialize, Deserialize)]
@@ -59,11 +62,13 @@ struct Inner {
     root: PathBuf,
     /// The ends of the logs that this process appends to.
     tails: Mutex<BTreeMap<Name, Tail>>,
+    news: News,
 }
 
-/// Where a reader is: for each writer the generation of the log, the bytes of it that were read, and how long it was
-/// then. An end that is cut off or damaged is news only once it has grown.
-type Places = BTreeMap<String, (u32, u64, u64)>;
+/// Where a reader is: for each writer the generation of the log, the bytes of it that were read, how long it was then,
+/// and the check of the last record that was read. An end that is cut off or damaged is news only once it has grown; a
+/// log that has another record there was set back to an earlier state, and may have grown again since.
+type Places = BTreeMap<String, (u32, u64, u64, String)>;
 
 impl Folder {
     /// Opens the folder of a team, or of any, which must have been made with [`Folder::create`]. Blocks for a short read.
@@ -87,7 +92,7 @@ impl Folder {
             }
             Some(_) => {
                 let root = root.to_owned();
-                Ok(Self(Arc::new(Inner { root, tails: Mutex::default() })))
+                Ok(Self(Arc::new(Inner { root, tails: Mutex::default(), news: News::default() })))
             }
         }
     }
@@ -110,7 +115,9 @@ impl Folder {
         }
         let mark = serde_json::to_vec(&Mark { format: FORMAT, team: team.to_string() });
         let path = root.join(MARK);
-        mark.map_err(io::Error::other).and_then(|mark| log::write_whole(&path, &mark)).map_err(failed)?;
+        let written = mark.map_err(io::Error::other).and_then(|mark| log::write_whole(&path, &mark));
+        // Nobody has the keys of a team that was not begun.
+        written.inspect_err(|_| drop(std::fs::remove_file(&path))).map_err(failed)?;
         Self::open(root, Some(team))
     }
 
@@ -129,6 +136,7 @@ impl Folder {
 impl Relay for Folder {
     fn publish(&self, stream: Stream, expected: u64, frame: Vec<u8>) -> Pending<'_, ()> {
         self.run(move |inner| {
+            inner.check_mark()?;
             let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
             let mut tail = inner.tail(&tails, stream.writer)?;
             // Until it is known to be right, the next caller looks again.
@@ -153,12 +161,18 @@ impl Relay for Folder {
         self.run(move |inner| {
             let mut received = Received::default();
             let mut left = ANSWER_BYTES;
-            for (name, generation, size) in inner.logs()? {
+            let logs = inner.logs()?;
+            let is_there = |name: &String| logs.iter().any(|(log, ..)| log.to_string() == *name);
+            received.is_set_back = !places.keys().all(is_there);
+            places.retain(|name, _| is_there(name));
+            for (name, generation, size) in logs {
                 let folder = inner.writer_folder(name);
                 let place = places.entry(name.to_string()).or_default();
                 // A shorter one was set back to an earlier state.
-                if place.0 != generation || size < place.1 {
-                    *place = (generation, 0, 0);
+                let is_same = || size >= place.1 && log::check_before(&folder, generation, place.1) == place.3;
+                if place.0 != generation || !is_same() {
+                    received.is_set_back |= generation <= place.0;
+                    *place = (generation, 0, 0, String::new());
                 }
                 if size == place.1 {
                     place.2 = size;
@@ -178,11 +192,16 @@ impl Relay for Folder {
                     }
                 };
                 place.1 += read.bytes;
+                place.3 = log::check_before(&folder, generation, place.1);
                 left = left.saturating_sub(read.bytes);
                 if read.more {
                     (place.2, received.more) = (0, true);
                 }
                 received.frames.extend(read.records.into_iter().filter_map(Record::into_frame));
+                // What stands before it counts; the rest may arrive.
+                received
+                    .problems
+                    .extend(read.damage.map(|damage| format!("{}: the log is damaged: {damage}", folder.display())));
             }
             received.cursor = serde_json::to_string(&places).unwrap_or_default();
             Ok(received)
@@ -198,6 +217,7 @@ impl Relay for Folder {
 
     fn put(&self, slot: Slot, bytes: Vec<u8>) -> Pending<'_, ()> {
         self.run(move |inner| {
+            inner.check_mark()?;
             let path = inner.slot(slot);
             if bytes.len() > MAX_OBJECT_BYTES {
                 return Err(Error::Refused(format!("{} bytes are over the bound of {MAX_OBJECT_BYTES}", bytes.len())));
@@ -205,22 +225,25 @@ impl Relay for Folder {
             if matches!(slot, Slot::Object(_)) && transcript_file::exists(&path) {
                 return Ok(());
             }
-            log::write_whole(&path, &bytes).map_err(|error| unavailable(&path, &error))
+            log::write_whole(&path, &bytes).map_err(|error| inner.failed(&path, &error))
         })
     }
 
     fn get(&self, slot: Slot) -> Pending<'_, Option<Vec<u8>>> {
         self.run(move |inner| {
+            inner.check_mark()?;
             let path = inner.slot(slot);
-            log::read_whole(&path, MAX_OBJECT_BYTES as u64).map_err(|error| unavailable(&path, &error))
+            log::read_whole(&path, MAX_OBJECT_BYTES as u64).map_err(|error| inner.failed(&path, &error))
         })
     }
 
     fn delete(&self, slot: Slot) -> Pending<'_, ()> {
         self.run(move |inner| {
             let path = inner.slot(slot);
+            // Whoever was killed while writing it has left it under another name.
+            log::remove_unfinished(&path);
             match std::fs::remove_file(&path).and_then(|()| durable::sync_parent(&path)) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unavailable(&path, &error)),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(inner.failed(&path, &error)),
                 _ => Ok(()),
             }
         })
@@ -230,14 +253,33 @@ impl Relay for Folder {
         self.run(move |inner| {
             let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
             let tail = inner.tail(&tails, stream.writer)?;
+            let folder = inner.writer_folder(stream.writer);
             if !tail.streams.contains(&stream.stream) {
-                return Ok(());
+                // A crash may have come before the frames of an earlier generation were removed.
+                return log::remove_before(&folder, tail.generation).map_err(|error| inner.failed(&folder, &error));
             }
             tails.remove(&stream.writer);
             let Some(head) = tail.heads.get(&stream.stream).copied() else { return Ok(()) };
-            let folder = inner.writer_folder(stream.writer);
             let rewritten = log::rewrite_without(&folder, &tail, stream.stream, head);
             tails.insert(stream.writer, rewritten.map_err(|error| unavailable(&folder, &error))?);
+            Ok(())
+        })
+    }
+
+    fn raise(&self, stream: Stream, sequence: u64) -> Pending<'_, ()> {
+        self.run(move |inner| {
+            inner.check_mark()?;
+            let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tail = inner.tail(&tails, stream.writer)?;
+            if tail.heads.get(&stream.stream).is_some_and(|head| *head >= sequence) {
+                return Ok(());
+            }
+            tails.remove(&stream.writer);
+            let folder = inner.writer_folder(stream.writer);
+            let appended = log::append(&folder, &mut tail, &[Record::Head(stream.stream, sequence)]);
+            appended.map_err(|error| unavailable(&folder, &error))?;
+            tail.heads.insert(stream.stream, sequence);
+            tails.insert(stream.writer, tail);
             Ok(())
         })
     }
@@ -251,12 +293,16 @@ impl Relay for Folder {
                     let is_read = |(name, generation, size): &(Name, u32, u64)| {
                         places.get(&name.to_string()).is_some_and(|place| (place.0, place.2) == (*generation, *size))
                     };
+                    let logs = inner.logs()?;
+                    let folders = logs.iter().map(|(name, ..)| inner.writer_folder(*name));
+                    inner.news.watch(folders.chain([inner.root.join("w")]));
+                    // Only then, so that nothing falls in between.
                     Ok(!inner.logs()?.iter().all(is_read))
                 });
                 if look.await? {
                     return Ok(());
                 }
-                tokio::time::sleep(LOOK).await;
+                self.0.news.come_or(LOOK).await;
             }
         })
     }
@@ -277,13 +323,27 @@ impl Inner {
         }
     }
 
+    /// What went wrong in one place, if the rest can be used.
+    fn failed(&self, path: &Path, error: &io::Error) -> Error {
+        use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+        let is_of_all = matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem);
+        match is_of_all || self.check_mark().is_err() {
+            true => unavailable(path, error),
+            false => Error::Place(shown(path, error)),
+        }
+    }
+
+    /// Fails where the relay's folder is not there: the mark's absence tells that from an empty one.
+    fn check_mark(&self) -> Result<(), Error> {
+        match transcript_file::exists(&self.root.join(MARK)) {
+            true => Ok(()),
+            false => Err(Error::Unavailable(format!("{} is not there, or is not mounted", self.root.display()))),
+        }
+    }
+
     /// The writers with the generation and size of their newest log, in the order of their names.
     fn logs(&self) -> Result<Vec<(Name, u32, u64)>, Error> {
-        // Its absence tells a missing folder from an empty one.
-        if !transcript_file::exists(&self.root.join(MARK)) {
-            let shown = self.root.display();
-            return Err(Error::Unavailable(format!("{shown} is not there, or is not mounted")));
-        }
+        self.check_mark()?;
         let folder = self.root.join("w");
         let entries = match std::fs::read_dir(&folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -311,7 +371,11 @@ impl Inner {
 }
 
 fn unavailable(path: &Path, error: &io::Error) -> Error {
-    Error::Unavailable(format!("{}: {error}", path.display()))
+    Error::Unavailable(shown(path, error))
+}
+
+fn shown(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}", path.display())
 }
 
 /// The name of an object.

@@ -10,19 +10,18 @@ use std::path::Path;
 use baton_base::durable;
 use baton_conversation::hex;
 use baton_conversation::record::SessionId;
+use baton_sharing::membership::FIRST_EPOCH;
 use ed25519_dalek::{SigningKey, VerifyingKey};
 use hkdf::Hkdf;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use x25519_dalek::{PublicKey, StaticSecret};
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Largest key file that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
 /// Most epochs of a team.
-const MAX_EPOCHS: usize = 64;
-/// How far a new epoch may be from the current one.
-const MAX_STEP: u32 = 1 << 17;
+const MAX_EPOCHS: usize = 4096;
 
 /// Why there are no keys.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +32,9 @@ pub(crate) enum Error {
     /// A newer program wrote the file.
     #[error("the relay's keys have format {0}: a newer version of Baton wrote them")]
     Newer(u32),
+    /// An older program wrote the file.
+    #[error("the relay's keys are of an earlier form, which is read no more; `baton relay leave`, then join again")]
+    Older,
     /// The system has no randomness to give.
     #[error("the system gives no random numbers: {0}")]
     Random(getrandom::Error),
@@ -53,6 +55,18 @@ impl Secret {
     /// If the system has no randomness.
     pub(crate) fn random() -> Result<Self, Error> {
         Ok(Self(random()?))
+    }
+
+    /// Its SHA-256, by which others recognise it.
+    pub(crate) fn hash(&self) -> String {
+        hex::encode(&Sha256::digest(self.0))
+    }
+
+    /// A nonce for this content alone: sealed again, it is the same object.
+    pub(crate) fn nonce_for<const N: usize>(&self, content: &[u8]) -> [u8; N] {
+        let mut nonce = [0; N];
+        expand(&self.0, &[b"baton relay nonce", &Sha256::digest(content)], &mut nonce);
+        nonce
     }
 
     /// A secret derived from this one for a purpose.
@@ -123,6 +137,8 @@ impl fmt::Debug for Name {
 pub(crate) struct TeamKeys {
     /// For names; never changes.
     root: Secret,
+    /// The home that began the team, which alone removes members and gives new keys. It is part of the team's name.
+    pub(crate) admin: WriterId,
     /// What batches are sealed with, by epoch; the last one is in use.
     epochs: BTreeMap<u32, Secret>,
 }
@@ -133,35 +149,27 @@ impl TeamKeys {
     /// # Errors
     ///
     /// If the system has no randomness.
-    pub(crate) fn generate() -> Result<Self, Error> {
-        Ok(Self { root: Secret::random()?, epochs: BTreeMap::from([(1, Secret::random()?)]) })
+    fn generate(admin: WriterId) -> Result<Self, Error> {
+        Ok(Self { root: Secret::random()?, admin, epochs: BTreeMap::from([(FIRST_EPOCH, Secret::random()?)]) })
     }
 
-    /// These keys with those of a further epoch, for sealing from now on. Two members who do this at once hardly choose
-    /// the same number.
+    /// The next epoch, and a key for it.
     ///
     /// # Errors
     ///
     /// If the system has no randomness, or there are too many epochs.
-    pub(crate) fn next_epoch(&self) -> Result<Self, Error> {
-        let apart = u32::from(u16::from_be_bytes(random()?));
-        let mut epochs = self.epochs.clone();
-        let next = self.current().0.checked_add(1 + apart).filter(|_| epochs.len() < MAX_EPOCHS);
-        epochs.insert(next.ok_or(Error::Epochs)?, Secret::random()?);
-        Ok(Self { root: self.root.clone(), epochs })
+    pub(crate) fn next_epoch(&self) -> Result<(u32, Secret), Error> {
+        let next = self.current().0.checked_add(1).filter(|_| self.epochs.len() < MAX_EPOCHS);
+        Ok((next.ok_or(Error::Epochs)?, Secret::random()?))
     }
 
-    /// Adds the epochs that another member has; of the same team only, and none by which no further one could follow.
-    /// Returns true if there was one.
-    pub(crate) fn add_epochs(&mut self, other: &Self) -> bool {
-        let before = self.epochs.len();
-        if self.root == other.root {
-            let most = self.current().0.saturating_add(MAX_STEP);
-            let new = other.epochs.range(..=most).filter(|(epoch, _)| !self.epochs.contains_key(epoch));
-            let new: Vec<_> = new.take(MAX_EPOCHS.saturating_sub(before)).map(|(at, key)| (*at, key.clone())).collect();
-            self.epochs.extend(new);
+    /// Adds the key of an epoch that the administrator has given. Returns true if it is new: one that is there stays.
+    pub(crate) fn add_epoch(&mut self, epoch: u32, key: Secret) -> bool {
+        let is_new = !self.epochs.contains_key(&epoch) && self.epochs.len() < MAX_EPOCHS;
+        if is_new {
+            self.epochs.insert(epoch, key);
         }
-        self.epochs.len() > before
+        is_new
     }
 
     /// The current epoch and its key.
@@ -189,7 +197,7 @@ impl TeamKeys {
 
     /// The name of the team.
     pub(crate) fn team_name(&self) -> Name {
-        self.name(&[b"team"])
+        self.name(&[b"team", self.admin.0.as_bytes()])
     }
 
     /// The name of a writer.
@@ -263,6 +271,17 @@ struct KeysV1 {
 }
 
 impl Keys {
+    /// Keys of the administrator of a new team.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no randomness.
+    pub(crate) fn begin_team() -> Result<Self, Error> {
+        let seed = Secret::random()?;
+        let admin = WriterId::of(&SigningKey::from_bytes(&seed.0).verifying_key());
+        Ok(Self { team: TeamKeys::generate(admin)?, seed })
+    }
+
     /// New keys of a writer in a team.
     ///
     /// # Errors
@@ -283,9 +302,12 @@ impl Keys {
         if format > u64::from(FORMAT) {
             return Err(Error::Newer(u32::try_from(format).unwrap_or(u32::MAX)));
         }
+        if format < u64::from(FORMAT) {
+            return Err(Error::Older);
+        }
         let KeysV1 { team, seed, .. } = serde_json::from_value(read).map_err(std::io::Error::other)?;
-        if team.epochs.is_empty() {
-            return Err(std::io::Error::other("they have no key of any epoch").into());
+        if team.epochs.is_empty() || WriterId::parse(team.admin.as_str()).is_none() {
+            return Err(std::io::Error::other("they have no key of any epoch, or no administrator").into());
         }
         Ok(Some(Self { team, seed }))
     }
@@ -353,7 +375,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("relay").join("keys.json");
         assert_eq!(Keys::read(&path).unwrap(), None);
-        let keys = Keys::generate(TeamKeys::generate().unwrap()).unwrap();
+        let keys = Keys::begin_team().unwrap();
         keys.write(&path).unwrap();
         assert_eq!(Keys::read(&path).unwrap(), Some(keys.clone()));
         let shown = format!("{keys:?}");
@@ -370,27 +392,21 @@ mod tests {
     }
 
     #[test]
-    fn a_member_cannot_use_up_the_epochs_of_a_team() {
-        let mut team = TeamKeys::generate().unwrap();
-        let with = |epoch: u32| {
-            let mut other = team.clone();
-            other.epochs.insert(epoch, Secret::random().unwrap());
-            other
-        };
-        for (epoch, is_accepted) in [(u32::MAX, false), (2 + MAX_STEP, false), (1 + MAX_STEP, true), (1, false)] {
-            assert_eq!(team.clone().add_epochs(&with(epoch)), is_accepted, "{epoch}");
-        }
-        assert!(!team.clone().add_epochs(&TeamKeys::generate().unwrap()), "another team's");
-        for _ in 1..MAX_EPOCHS {
-            let next = team.next_epoch().unwrap();
-            assert!(team.add_epochs(&next));
+    fn epochs_follow_each_other_and_a_key_that_is_there_stays() {
+        let mut team = Keys::begin_team().unwrap().team;
+        let (first, other) = (team.current().1.clone(), Secret::random().unwrap());
+        assert!(!team.add_epoch(1, other) && *team.current().1 == first);
+        for epoch in 2..=MAX_EPOCHS {
+            let (next, key) = team.next_epoch().unwrap();
+            assert!(next as usize == epoch && team.add_epoch(next, key));
         }
         assert!(matches!(team.next_epoch(), Err(Error::Epochs)));
+        assert!(serde_json::to_vec(&team).unwrap().len() < MAX_BYTES as usize / 2);
     }
 
     #[test]
     fn names_differ_by_team_by_kind_and_by_what_they_name() {
-        let (one, other) = (TeamKeys::generate().unwrap(), TeamKeys::generate().unwrap());
+        let (one, other) = (Keys::begin_team().unwrap().team, Keys::begin_team().unwrap().team);
         let writer = Keys::generate(one.clone()).unwrap().writer();
         let session = SessionId::new("a").unwrap();
         let names = [

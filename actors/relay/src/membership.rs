@@ -12,17 +12,18 @@ use baton_sharing::batch::Said;
 use baton_views::visibility;
 use ed25519_dalek::VerifyingKey;
 use serde::{Deserialize, Serialize};
-use x25519_dalek::PublicKey;
 
-use crate::inbound::MAX_WRITERS;
+use crate::boxes;
 use crate::invitation::Invitation;
 use crate::keys::{self, Keys, Name, Secret, TeamKeys, WriterId};
+use crate::nats;
 use crate::opening;
-use crate::record::{Record, Writer};
 use crate::seal::{self, Frame, Kind};
 use crate::team::{Member, Team};
 use crate::transport::{self, Slot};
 
+/// Version of what an invitation leads to.
+const WELCOME: u32 = 2;
 /// How long an invitation may be used.
 const VALID_MS: i64 = 24 * 60 * 60 * 1000;
 /// Fewest characters of a fingerprint that name a writer.
@@ -76,9 +77,6 @@ struct Welcome {
     team: TeamKeys,
     /// The public key of who invites.
     key: String,
-    /// The members whom the inviter knows.
-    #[serde(default)]
-    members: Vec<WriterId>,
     /// Until when it may be used.
     #[serde(default)]
     expires: Timestamp,
@@ -88,6 +86,8 @@ struct Welcome {
 struct Given {
     slot: String,
     expires: Timestamp,
+    /// The team's newest epoch: what it offers are the keys up to there.
+    epoch: u32,
 }
 
 impl Team {
@@ -102,7 +102,7 @@ impl Team {
         let of = path.clone();
         // A team without keys cannot be joined, keys without a team can be made a team's.
         let team = blocking(move || {
-            let keys = Keys::generate(TeamKeys::generate()?)?;
+            let keys = Keys::begin_team()?;
             keys.write(&of)?;
             Ok(keys.team.team_name())
         })
@@ -127,15 +127,14 @@ impl Team {
         let (slot, secret) = (Name(keys::random()?), Secret::random()?);
         let signer = member.keys.signing();
         let key = hex::encode(signer.verifying_key().as_bytes());
-        let members = self.state().writers.keys().cloned().collect();
-        let welcome = Welcome { v: 1, team: member.keys.team.clone(), key, members, expires };
+        let welcome = Welcome { v: WELCOME, team: member.keys.team.clone(), key, expires };
         let writer = member.keys.team.writer_name(&member.keys.writer());
         let header = seal::Header { kind: Kind::Invitation, epoch: 0, writer, stream: slot, sequence: 0 };
         let message = serde_json::to_vec(&welcome).map_err(failed)?;
         let sealed = seal::seal(&header, &message, &secret, &signer).map_err(failed)?;
         // Noted first, so that it is withdrawn whatever happens.
         let mut given = self.given().await?;
-        given.push(Given { slot: slot.to_string(), expires });
+        given.push(Given { slot: slot.to_string(), expires, epoch: member.keys.team.current().0 });
         self.keep_given(given).await?;
         member.relay.put(Slot::Named(slot), sealed).await?;
         let url = member.settings.url.clone().unwrap_or_default();
@@ -159,6 +158,18 @@ impl Team {
         let path = self.free_key_file().await?;
         let url = folder.unwrap_or(&invitation.url).to_owned();
         let settings = self.options.settings.now();
+        // Whoever wrote the text may want what this home signs in with.
+        if folder.is_none()
+            && settings.relay.credentials_file.is_some()
+            && nats::is_address(&url)
+            && !nats::is_local(&url)
+        {
+            let message = format!(
+                "the invitation leads to {url}, and what relay.credentials_file holds would be sent there; if that is the \
+                 team's server, name it: `baton relay join TEXT {url}`"
+            );
+            return Err(Error::Refused(message));
+        }
         let relay = opening::open(&url, &settings.relay, None).await?;
         let Some(sealed) = relay.get(Slot::Named(invitation.slot)).await? else {
             return Err(unusable("the invitation was used or withdrawn, or has not arrived here yet"));
@@ -169,27 +180,37 @@ impl Team {
             return Err(unusable("the invitation has expired"));
         }
         opening::open(&url, &settings.relay, Some(welcome.team.team_name())).await?;
-        let folder = self.folder.clone();
-        blocking(move || {
-            for member in welcome.members.iter().filter(|id| WriterId::parse(id.as_str()).is_some()).take(MAX_WRITERS) {
-                Record::new(&folder, member).expect().map_err(failed)?;
-            }
-            Ok(Keys::generate(welcome.team)?.write(&path)?)
-        })
-        .await?;
+        blocking(move || Ok(Keys::generate(welcome.team)?.write(&path)?)).await?;
         relay.delete(Slot::Named(invitation.slot)).await?;
         Ok(url)
     }
 
-    /// Excludes a writer from what is published from now on: gives the team new keys. Returns who it was.
+    /// Excludes a writer from what is published from now on: gives the team new keys, in the same notice. Returns who it
+    /// was.
     ///
     /// # Errors
     ///
-    /// If there is no such writer, or the relay cannot be reached.
+    /// If there is no such writer, this home is not the team's administrator, or the relay cannot be reached.
     pub async fn remove(self: &Arc<Self>, writer: &str) -> Result<String, Error> {
         let mut round = self.round.lock().await;
+        self.member(&mut round).await?;
+        if let Some(member) = round.as_mut() {
+            // Who has just joined gets the new key as well.
+            self.receive(member).await.map_err(Error::Failed)?;
+        }
         let member = self.member(&mut round).await?;
         let own = member.keys.writer();
+        let admin = &member.keys.team.admin;
+        if own != *admin {
+            let state = self.state();
+            let by = state
+                .writers
+                .get(admin)
+                .map_or_else(|| admin.to_string(), |it| format!("{} on {}", it.name, it.machine));
+            return Err(Error::Refused(format!(
+                "{by} began the team, and that machine alone can remove members; if it is lost, begin a new team"
+            )));
+        }
         let (removed, name, left, notices) = {
             let state = self.state();
             let fits = |id: &&WriterId| **id != own && id.as_str().starts_with(writer) && writer.len() >= MIN_PREFIX;
@@ -198,26 +219,24 @@ impl Team {
                 let message = format!("{writer:?} is the fingerprint of no other member; `baton relay who` lists them");
                 return Err(Error::Refused(message));
             };
-            let stays = |it: &&Writer| it.id != *removed && !it.has_left && !state.is_removed(&it.id);
-            let left = state.writers.values().filter(stays).filter_map(|it| Some((it.id.to_string(), it.box_key?)));
+            let left = state
+                .members()
+                .filter(|it| it.id != *removed && !it.has_left)
+                .map(|it| (it.id.to_string(), it.box_key));
             let name =
                 state.writers.get(removed).map_or_else(String::new, |it| format!("{} on {}", it.name, it.machine));
             let notices = state.writers.get(&own).map_or(0, |own| own.notices);
             (removed.clone(), name, left.collect::<Vec<_>>(), notices)
         };
-        let team = member.keys.team.next_epoch()?;
-        let message = serde_json::to_vec(&team).map_err(failed)?;
-        let mut boxes = BTreeMap::new();
-        for (id, key) in left {
-            let (public, secret) = keys::one_time_shared(&PublicKey::from(key))?;
-            let sealed = seal::seal_object(&message, &secret).map_err(failed)?;
-            boxes.insert(id, hex::encode(public.as_bytes()) + &hex::encode(&sealed));
+        let (epoch, key) = member.keys.team.next_epoch()?;
+        let mut sealed = BTreeMap::new();
+        for (id, of) in left {
+            sealed.insert(id, boxes::seal(of, &key)?);
         }
-        let said = Said::Removed { writer: removed.to_string() };
+        let said = Said::Removed { writers: vec![removed.to_string()], epoch, key: key.hash(), boxes: sealed };
         self.say(member, notices, said).await.map_err(Error::Failed)?;
-        self.say(member, notices + 1, Said::Rekeyed { boxes }).await.map_err(Error::Failed)?;
         drop(round);
-        // This home takes the keys as the others do.
+        // This home takes the key as the others do.
         self.nudge();
         Ok(name)
     }
@@ -266,21 +285,22 @@ impl Team {
         let member = self.member(&mut round).await?;
         let table = self.options.table.now();
         let is_of_it = |id: &SessionId| table.get(id).is_some_and(|row| visibility::is_in(&row.state, project));
-        let sessions = self.own_sessions(|own| own.sessions.keys().filter(|id| is_of_it(id)).cloned().collect());
+        let sessions = self.own_sessions(|own| own.on_relay().filter(|id| is_of_it(id)).cloned().collect());
         for id in &sessions {
             self.retract(member, id).await.map_err(Error::Failed)?;
         }
         // Also while the relay is paused: it was asked for.
-        self.forget(member).await.map_err(Error::Failed)?;
+        self.forget(member).await;
         drop(round);
         self.nudge();
         Ok(sessions.len() as u64)
     }
 
-    /// Removes invitations that may not be used any more.
+    /// Removes invitations that may not be used any more, or lead to keys with which nobody is a member.
     pub(crate) async fn withdraw_expired(&self, member: &Member) -> Result<(), Error> {
-        let now = self.options.clock.now();
-        let (expired, valid): (Vec<_>, Vec<_>) = self.given().await?.into_iter().partition(|given| given.expires < now);
+        let (now, epoch) = (self.options.clock.now(), member.keys.team.current().0);
+        let given = self.given().await?.into_iter();
+        let (expired, valid): (Vec<_>, Vec<_>) = given.partition(|given| given.expires < now || given.epoch < epoch);
         if expired.is_empty() {
             return Ok(());
         }
@@ -341,7 +361,7 @@ fn open(sealed: &[u8], invitation: &Invitation) -> Option<Welcome> {
     }
     let welcome: Welcome = serde_json::from_slice(&frame.unseal(&invitation.secret).ok()?).ok()?;
     let key = VerifyingKey::from_bytes(&hex::decode(&welcome.key)?).ok()?;
-    (WriterId::of(&key) == invitation.by && frame.verify(&key).is_ok() && welcome.v == 1).then_some(welcome)
+    (WriterId::of(&key) == invitation.by && frame.verify(&key).is_ok() && welcome.v == WELCOME).then_some(welcome)
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {

@@ -34,14 +34,16 @@ mod kept;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use async_nats::HeaderMap;
 use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull, push};
 use async_nats::jetstream::context::{CreateStreamError, CreateStreamErrorKind, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::{self, StorageType};
+use async_nats::jetstream::stream::{self, RawMessageErrorKind, StorageType};
 use baton_conversation::hash::ContentHash;
 use futures_util::StreamExt as _;
 
@@ -50,7 +52,7 @@ use crate::keys::Name;
 use crate::seal::MAX_FRAME_BYTES;
 use crate::transport::{Error, MAX_OBJECT_BYTES, Pending, Received, Relay, Slot, Stream};
 use address::Address;
-pub(crate) use address::is_address;
+pub(crate) use address::{is_address, is_local};
 use connection::{Connection, PATIENCE};
 use kept::{HEADER_BYTES, Kept, PART_BYTES, last, number};
 
@@ -71,6 +73,10 @@ pub(crate) struct Nats {
     team: Name,
     /// The ends of streams, as they were when last looked at.
     ends: Mutex<BTreeMap<Stream, End>>,
+    /// The server's number of the first message, as last seen.
+    first: AtomicU64,
+    /// True if it was checked that a cursor of before still fits.
+    is_looked_at: AtomicBool,
     /// Says that something was published; begins where the first reader was.
     news: tokio::sync::Mutex<Option<push::Ordered>>,
 }
@@ -102,7 +108,9 @@ impl Nats {
         let connection = Connection::open(&address, credentials).await?;
         let frames = connection.stream(&stream_name(team, "FRAMES")).await?;
         let kept = Kept::open(&connection, &stream_name(team, "KEPT")).await?;
-        Ok(Self { connection, frames, kept, team, ends: Mutex::default(), news: tokio::sync::Mutex::default() })
+        let (ends, news) = (Mutex::default(), tokio::sync::Mutex::default());
+        let first = AtomicU64::new(frames.cached_info().state.first_sequence);
+        Ok(Self { connection, frames, kept, team, ends, first, is_looked_at: AtomicBool::new(false), news })
     }
 
     /// Makes a server the relay of a team. Returns the team's address.
@@ -218,8 +226,24 @@ impl Nats {
 
     /// The number that a cursor stands for in this stream.
     fn position(&self, cursor: &str) -> u64 {
-        let position = cursor.split_once('-').filter(|(created, _)| *created == self.created());
-        position.and_then(|(_, number)| number.parse().ok()).unwrap_or_default()
+        let mut parts = cursor.split('-');
+        let is_of_it = parts.next() == Some(&self.created());
+        parts.next().filter(|_| is_of_it).and_then(|number| number.parse().ok()).unwrap_or_default()
+    }
+
+    /// False if the message that a cursor ends with is another one now: the stream was set back to an earlier state, and
+    /// may have grown again since. A server that is restored breaks its connections, so that one look at each is enough.
+    async fn is_as_left(&self, cursor: &str) -> Result<bool, Error> {
+        let (at, check) = (self.position(cursor), cursor.split('-').nth(2).unwrap_or_default());
+        if at == 0 || check.is_empty() || self.is_looked_at.swap(true, Ordering::Relaxed) {
+            return Ok(true);
+        }
+        match self.frames.get_raw_message(at).await {
+            Ok(message) => Ok(check_of(&message.payload, Some(&message.headers)) == check),
+            // It may have been purged.
+            Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => Ok(true),
+            Err(error) => Err(self.failed(error)),
+        }
     }
 
     fn created(&self) -> String {
@@ -278,10 +302,16 @@ impl Relay for Nats {
                 return Err(self.failed("the team's stream was made anew"));
             }
             let (newest, mut at) = (info.state.last_sequence, self.position(cursor));
-            if at > newest {
+            if at > newest || !self.is_as_left(cursor).await? {
                 at = 0;
             }
-            let mut received = Received::default();
+            let mut check = cursor.split('-').nth(2).filter(|_| at > 0).unwrap_or_default().to_owned();
+            let is_elsewhere = !cursor.is_empty() && self.position(cursor) != at;
+            // The first message is somebody's introduction, which no member removes.
+            let first = info.state.first_sequence;
+            let is_cut = newest > 0 && self.first.swap(first, Ordering::Relaxed) < first && first > 1;
+            let is_of_another = cursor.split('-').next().is_some_and(|of| !of.is_empty() && of != self.created());
+            let mut received = Received { is_set_back: is_elsewhere || is_cut || is_of_another, ..Received::default() };
             if at < newest {
                 let config = pull::Config {
                     deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: at + 1 },
@@ -293,7 +323,7 @@ impl Relay for Nats {
                 };
                 let consumer = self.frames.create_consumer(config).await.map_err(|error| self.failed(error))?;
                 if consumer.cached_info().num_pending == 0 {
-                    at = newest;
+                    (at, check) = (newest, String::new());
                 } else {
                     let batch =
                         consumer.batch().max_messages(ANSWER_MESSAGES).max_bytes(ANSWER_BYTES).expires(PATIENCE);
@@ -308,7 +338,14 @@ impl Relay for Nats {
                             Ok(info) => (info.stream_sequence, info.pending),
                             Err(error) => return Err(self.failed(error)),
                         };
-                        match self.frame_of(&message).await? {
+                        let frame = match self.frame_of(&message).await {
+                            Err(Error::Place(why)) => {
+                                received.problems.push(why);
+                                None
+                            }
+                            frame => frame?,
+                        };
+                        match frame {
                             Some(frame) => {
                                 bytes += frame.len();
                                 received.frames.push(frame);
@@ -319,6 +356,7 @@ impl Relay for Nats {
                             None => {}
                         }
                         at = number;
+                        check = check_of(&message.payload, message.headers.as_ref());
                         received.more = pending > 0;
                     }
                     if received.more && at == self.position(cursor) {
@@ -328,7 +366,7 @@ impl Relay for Nats {
                 // Otherwise it goes after a while.
                 let _ = self.frames.delete_consumer(&consumer.cached_info().name).await;
             }
-            received.cursor = format!("{}-{at}", self.created());
+            received.cursor = format!("{}-{at}-{check}", self.created());
             Ok(received)
         })
     }
@@ -392,6 +430,16 @@ impl Relay for Nats {
         })
     }
 
+    fn raise(&self, stream: Stream, sequence: u64) -> Pending<'_, ()> {
+        self.connection.run(async move {
+            let end = self.end(stream).await?;
+            if end.sequence < sequence && !self.append(stream, end, sequence, PublishMessage::build()).await? {
+                return Err(Error::Conflict { actual: self.end(stream).await?.sequence });
+            }
+            Ok(())
+        })
+    }
+
     fn changed<'a>(&'a self, cursor: &'a str) -> Pending<'a, ()> {
         Box::pin(async move {
             let wait = async {
@@ -436,6 +484,12 @@ impl Nats {
         let consumer = self.frames.create_consumer(config).await.map_err(|error| self.failed(error))?;
         consumer.messages().await.map_err(|error| self.failed(error))
     }
+}
+
+/// What a message is known by in a cursor.
+fn check_of(payload: &[u8], headers: Option<&HeaderMap>) -> String {
+    let body = headers.and_then(|headers| headers.get(BODY)).map_or(&b""[..], |body| body.as_str().as_bytes());
+    object_name(&[payload, body].concat()).to_string()[..16].to_owned()
 }
 
 fn stream_name(team: Name, kind: &str) -> String {

@@ -1,7 +1,7 @@
 //! Publishes what is shared and not published yet: objects first, then the key, then the batch, then the record of it.
 //! So whatever a crash interrupts, the next attempt repeats, and finds by the stream's sequence what is done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,10 +20,12 @@ use baton_store::chunks::{ChunkRef, ChunkStore, Header, Manifest};
 use crate::folder::object_name;
 use crate::inbound::{Change, episode_of};
 use crate::keys::{Keys, Name, Secret};
-use crate::record::{Line, MadeOf, Record, Shared};
+use crate::record::{Begun, Intended, Line, MadeOf, Record, Shared, gone};
 use crate::seal::{self, Kind};
 use crate::transport::{self, Relay, Slot, Stream};
 
+/// Bytes of sealed chunks that are noted at once, before they are put on the relay.
+const NOTED_BYTES: usize = 8 * 1024 * 1024;
 /// Events read at once.
 const STEP: usize = 512;
 
@@ -47,6 +49,8 @@ pub(crate) struct Draft {
     /// The events, with their places in the session's stream.
     pub(crate) events: Vec<(SequenceNumber, Event)>,
     pub(crate) conversation: Option<DraftConversation>,
+    /// True if something was redacted since what was published.
+    pub(crate) is_redacted: bool,
 }
 
 /// A conversation as it will be published.
@@ -87,13 +91,14 @@ impl Drafts {
     pub(crate) fn of(&self, id: &SessionId, row: &Row, known: Option<&Shared>) -> Result<Draft, Error> {
         let paths = Paths::new(row.state.place.as_ref(), self.user_home.as_deref());
         let (stream, mut after) = (StreamId::session(id), SequenceNumber(known.map_or(0, |known| known.through)));
-        let mut events = Vec::new();
+        let (mut events, mut is_redacted) = (Vec::new(), false);
         while after < row.version {
             let records = self.journal.read_stream(&stream, after, STEP).map_err(here)?;
             let Some(last) = records.last() else { break };
             after = last.sequence;
             for record in records.iter().filter(|record| record.sequence <= row.version) {
                 let event = session_stream::decode(record).map_err(here)?.event;
+                is_redacted |= matches!(event, Event::Redacted { .. });
                 events.extend(published(&event, &paths).map(|event| (record.sequence, event)));
             }
         }
@@ -116,7 +121,7 @@ impl Drafts {
                 None => drop(events.remove(at)),
             }
         }
-        Ok(Draft { events, conversation })
+        Ok(Draft { events, conversation, is_redacted })
     }
 
     fn conversation(
@@ -168,10 +173,18 @@ pub(crate) struct Outbound<'a> {
     pub(crate) keys: &'a Keys,
     /// The folder of all records.
     pub(crate) folder: &'a Path,
+    /// Held while a line is added to this home's record.
+    pub(crate) recording: &'a Arc<tokio::sync::Mutex<()>>,
     pub(crate) now: Timestamp,
+    /// False once what is being published may not be published any more.
+    pub(crate) goes_on: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Outbound<'_> {
+    fn check(&self) -> Result<(), Error> {
+        if (self.goes_on)() { Ok(()) } else { Err(here("it is not shared any more, or the relay is paused")) }
+    }
+
     fn stream(&self, stream: Name) -> Stream {
         Stream { writer: self.keys.team.writer_name(&self.keys.writer()), stream }
     }
@@ -183,12 +196,20 @@ impl Outbound<'_> {
 
     /// Says something to all members, as the notice after `sequence`.
     pub(crate) async fn notice(&self, sequence: u64, notice: Notice) -> Result<Change, Error> {
+        let name = self.send_notice(sequence, self.keys.team.current().0, &notice).await?;
+        let gone = gone(self.keys, &self.keys.writer(), &notice);
+        self.record(name, Line { sequence: sequence + 1, notice: Some(notice), gone, ..Line::default() }).await
+    }
+
+    /// Publishes a notice without recording it, by the key of an epoch: new keys come with a notice that is sealed by the
+    /// ones before. Returns the name of its stream.
+    pub(crate) async fn send_notice(&self, sequence: u64, epoch: u32, notice: &Notice) -> Result<Name, Error> {
         let name = self.keys.team.notices_name(&self.keys.writer());
-        let header = self.header(Kind::Notice, name, sequence + 1);
-        let (_, key) = self.keys.team.current();
+        let header = seal::Header { epoch, ..self.header(Kind::Notice, name, sequence + 1) };
+        let key = self.keys.team.of_epoch(epoch).ok_or_else(|| here(format!("there is no key of epoch {epoch}")))?;
         let frame = seal::seal(&header, &notice.encode(), key, &self.keys.signing()).map_err(here)?;
         self.relay.publish(self.stream(name), sequence, frame).await?;
-        self.record(name, Line { sequence: sequence + 1, notice: Some(notice), ..Line::default() })
+        Ok(name)
     }
 
     /// Says that a session must be removed wherever it is. What it takes to unseal it is destroyed afterwards.
@@ -196,55 +217,67 @@ impl Outbound<'_> {
         let writer = self.keys.writer();
         let record = Record::new(self.folder, &writer);
         let (of, reading) = (session.clone(), record.clone());
-        let reading = baton_base::task::spawn_blocking(move || reading.conversations(&of));
-        let published = reading.await.map_err(here)?.map_err(here)?;
+        let objects = blocking(move || reading.objects(&of).map_err(here)).await?;
         let name = self.keys.team.session_name(&writer, session);
         self.relay.delete(Slot::Named(self.keys.team.key_name(name))).await?;
         self.relay.purge(self.stream(name)).await?;
-        for chunk in published.iter().flat_map(|conversation| &conversation.chunks) {
-            self.relay.delete(Slot::Object(chunk.object)).await?;
+        for object in objects {
+            self.relay.delete(Slot::Object(object)).await?;
         }
         // Last, because it knows the objects and the key.
         let of = session.clone();
-        baton_base::task::spawn_blocking(move || record.remove(&of)).await.map_err(here)?.map_err(here)
+        blocking(move || record.remove(&of).map_err(here)).await
     }
 
     /// Removes what is published of a session, to publish it anew by other keys.
-    pub(crate) async fn begin_anew(&self, session: &SessionId, known: &Shared) -> Result<(), Error> {
-        let name = self.keys.team.session_name(&self.keys.writer(), session);
+    pub(crate) async fn begin_anew(&self, session: &SessionId) -> Result<(), Error> {
+        let (name, of) = (self.keys.team.session_name(&self.keys.writer(), session), session.clone());
+        let record = Record::new(self.folder, &self.keys.writer());
+        let objects = blocking(move || record.objects(&of).map_err(here)).await?;
         self.relay.purge(self.stream(name)).await?;
-        for chunk in known.conversation.iter().flat_map(|conversation| &conversation.chunks) {
-            self.relay.delete(Slot::Object(chunk.object)).await?;
+        for object in objects {
+            self.relay.delete(Slot::Object(object)).await?;
         }
         Ok(())
     }
 
-    /// Publishes a draft. What was recorded is added to `changes`, also if a later part fails. `reached` is the sequence
-    /// of the session's stream on the relay.
+    /// Publishes a draft. What was recorded is added to `changes`, also if a later part fails. `begun` is what an attempt
+    /// of before has put beside the stream, `reached` the sequence of the session's stream on the relay.
     pub(crate) async fn session(
         &self,
         id: &SessionId,
         through: SequenceNumber,
         draft: Draft,
-        known: Option<&Shared>,
+        (known, begun): (Option<&Shared>, Option<&Begun>),
         reached: u64,
         changes: &mut Vec<Change>,
     ) -> Result<(), Error> {
         if draft.events.is_empty() {
             return Ok(());
         }
+        // Anybody may have put such a number there.
+        if reached > u64::MAX / 2 {
+            return Err(transport::Error::Conflict { actual: reached }.into());
+        }
         let stream = self.keys.team.session_name(&self.keys.writer(), id);
-        let key = match known {
-            Some(known) => known.key.clone(),
-            None => self.new_key(stream).await?,
+        let key = match (known, begun) {
+            (Some(known), _) => known.key.clone(),
+            (None, Some(begun)) => begun.key.clone(),
+            (None, None) => Secret::random().map_err(here)?,
         };
         let (conversation, made_of) = match draft.conversation {
             None => (None, None),
             Some(made) => {
-                let (conversation, made_of) = self.objects(made, &key).await?;
+                let (conversation, made_of) = self.objects(id, stream, made, &key, changes).await?;
                 (Some(conversation), Some(made_of))
             }
         };
+        if known.is_none() {
+            if changes.is_empty() {
+                changes.push(self.intend(id, stream, &key, Vec::new()).await?);
+            }
+            self.put_key(stream, &key).await?;
+        }
         let mut state = known.map(|known| known.state.clone()).unwrap_or_default();
         let parts = in_parts(&draft.events);
         let count = parts.len();
@@ -265,66 +298,117 @@ impl Outbound<'_> {
             batch.form = form::hash(id, &state);
             let sequence = reached + number as u64;
             let header = self.header(Kind::Batch, stream, sequence + 1);
-            let frame = seal::seal(&header, &batch.encode(), &key, &self.keys.signing()).map_err(here)?;
+            // What others would refuse is not published.
+            let message = batch.encode();
+            Batch::decode(&message).map_err(here)?;
+            let frame = seal::seal(&header, &message, &key, &self.keys.signing()).map_err(here)?;
+            self.check()?;
             self.relay.publish(self.stream(stream), sequence, frame).await?;
             let made_of = made_of.clone().filter(|_| names_one);
             let (sequence, batch, key) = (sequence + 1, Some(batch), Some(key.clone()));
-            changes.push(self.record(stream, Line { sequence, batch, key, made_of, ..Line::default() })?);
+            changes.push(self.record(stream, Line { sequence, batch, key, made_of, ..Line::default() }).await?);
         }
-        self.remove_superseded(known, conversation.as_ref()).await
+        self.remove_superseded(known, begun, conversation.as_ref()).await
     }
 
     /// Deletes the objects that a new conversation has no more. Readers that are behind need only the last one.
-    async fn remove_superseded(&self, known: Option<&Shared>, now: Option<&Conversation>) -> Result<(), Error> {
-        let Some((before, now)) = known.and_then(|known| known.conversation.as_ref()).zip(now) else { return Ok(()) };
-        for chunk in before.chunks.iter().filter(|chunk| now.chunks.iter().all(|it| it.object != chunk.object)) {
-            self.relay.delete(Slot::Object(chunk.object)).await?;
+    async fn remove_superseded(
+        &self,
+        known: Option<&Shared>,
+        begun: Option<&Begun>,
+        now: Option<&Conversation>,
+    ) -> Result<(), Error> {
+        let Some(now) = now else { return Ok(()) };
+        let before = known.and_then(|known| known.conversation.as_ref()).into_iter().flat_map(|it| &it.chunks);
+        let begun = begun.into_iter().flat_map(|begun| &begun.objects);
+        let before: BTreeSet<_> = before.map(|chunk| &chunk.object).chain(begun).copied().collect();
+        for object in before.into_iter().filter(|object| now.chunks.iter().all(|it| it.object != *object)) {
+            self.relay.delete(Slot::Object(object)).await?;
         }
         Ok(())
     }
 
-    /// A key for a session, which members find beside its stream.
-    async fn new_key(&self, stream: Name) -> Result<Secret, Error> {
-        let key = Secret::random().map_err(here)?;
+    /// Notes what will lie beside a session's stream.
+    async fn intend(
+        &self,
+        session: &SessionId,
+        stream: Name,
+        key: &Secret,
+        objects: Vec<ContentHash>,
+    ) -> Result<Change, Error> {
+        let intended = Some(Intended { session: session.clone(), objects });
+        self.record(stream, Line { key: Some(key.clone()), intended, ..Line::default() }).await
+    }
+
+    /// Puts the key of a session where members find it.
+    async fn put_key(&self, stream: Name, key: &Secret) -> Result<(), Error> {
         let (_, epoch_key) = self.keys.team.current();
         let header = self.header(Kind::Key, stream, 0);
         let sealed = seal::seal(&header, &key.0, epoch_key, &self.keys.signing()).map_err(here)?;
-        self.relay.put(Slot::Named(self.keys.team.key_name(stream)), sealed).await?;
-        Ok(key)
+        Ok(self.relay.put(Slot::Named(self.keys.team.key_name(stream)), sealed).await?)
     }
 
-    async fn objects(&self, made: DraftConversation, key: &Secret) -> Result<(Conversation, MadeOf), Error> {
+    /// Puts the chunks that are not there yet, some at a time, each time after they were noted.
+    async fn objects(
+        &self,
+        session: &SessionId,
+        stream: Name,
+        made: DraftConversation,
+        key: &Secret,
+        changes: &mut Vec<Change>,
+    ) -> Result<(Conversation, MadeOf), Error> {
         let mut chunks = Vec::with_capacity(made.chunks.len());
-        for DraftChunk { reference, content } in made.chunks {
+        let (mut sealed, mut bytes) = (Vec::new(), 0);
+        let count = made.chunks.len();
+        for (number, DraftChunk { reference, content }) in made.chunks.into_iter().enumerate() {
             let object = match content {
                 Content::Published(object) => object,
                 Content::New(lines) => {
-                    let sealed = seal::seal_object(&lines, key).map_err(here)?;
-                    let object = object_name(&sealed);
-                    self.relay.put(Slot::Object(object), sealed).await?;
+                    let of = seal::seal_object(&lines, key, &stream.0).map_err(here)?;
+                    let object = object_name(&of);
+                    bytes += of.len();
+                    sealed.push((object, of));
                     object
                 }
             };
             let name = ContentHash::parse(&reference.name).ok_or_else(|| here("a chunk has no valid name"))?;
             chunks.push(Chunk { name, items: reference.items, bytes: reference.bytes, object });
+            if !sealed.is_empty() && (bytes >= NOTED_BYTES || number + 1 == count) {
+                let names = sealed.iter().map(|(object, _)| *object).collect();
+                changes.push(self.intend(session, stream, key, names).await?);
+                for (object, sealed) in sealed.drain(..) {
+                    self.check()?;
+                    self.relay.put(Slot::Object(object), sealed).await?;
+                }
+                bytes = 0;
+            }
         }
         let Header { generation, filter_version, item_version, .. } = made.header;
         Ok((Conversation { generation, filter_version, item_version, chunks }, made.made_of))
     }
 
-    fn record(&self, stream: Name, line: Line) -> Result<Change, Error> {
+    async fn record(&self, stream: Name, line: Line) -> Result<Change, Error> {
         let (writer, line) = (
             self.keys.writer(),
             Line { at: self.now, stream: stream.to_string(), epoch: self.keys.team.current().0, ..line },
         );
         let record = Record::new(self.folder, &writer);
-        match &line.batch {
-            Some(batch) if batch.begin && line.sequence > 1 => record.replace(&batch.session, &line),
-            _ => record.append(&line),
-        }
-        .map_err(here)?;
-        Ok(Change { writer, line })
+        let recording = self.recording.clone().lock_owned().await;
+        blocking(move || {
+            let _recording = recording;
+            match &line.batch {
+                Some(batch) if batch.begin && line.sequence > 1 => record.replace(&batch.session, &line),
+                _ => record.append(&line),
+            }
+            .map_err(here)?;
+            Ok(Change { writer, line, compacted: None, refused: None })
+        })
+        .await
     }
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
+    baton_base::task::spawn_blocking(work).await.map_err(here)?
 }
 
 /// Divides events into batches.
@@ -347,5 +431,5 @@ fn in_parts(events: &[(SequenceNumber, Event)]) -> Vec<&[(SequenceNumber, Event)
 
 /// True if there may be something to publish of a session.
 pub(crate) fn is_owed(state: &State, version: SequenceNumber, known: Option<&Shared>) -> bool {
-    state.episode.is_some() && known.is_none_or(|known| known.through < version.0)
+    state.episode.is_some() && known.is_none_or(|known| known.through != version.0)
 }

@@ -5,30 +5,34 @@
 //! that of a writer who is read from the start again. `relay/<writer>/blobs/` holds the conversations as the home's own
 //! are held.
 //!
-//! For the home's own writer it is the outbox: the sequence that each session has reached, and how many of its events.
+//! For the home's own writer it is the outbox: the sequence that each session has reached, how many of its events, and
+//! what is put beside the streams, noted before it is put there.
+
+mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, BufRead as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use baton_base::{durable, transcript_file};
+use baton_conversation::hash::ContentHash;
 use baton_conversation::hex;
 use baton_conversation::record::{SessionId, Timestamp};
-use baton_events::session::State;
-use baton_sharing::batch::{Batch, Conversation, Notice, Said};
+use baton_sharing::batch::{Batch, Notice, Said};
 use baton_store::chunks::{ChunkStore, ManifestId};
-use ed25519_dalek::VerifyingKey;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::keys::{Name, Secret, WriterId};
+use crate::keys::{Keys, Secret, WriterId};
+pub(crate) use writer::{Begun, Shared, Writer};
 
 /// Bytes of a line's check.
 const CHECK: usize = 8;
 /// Longest log that is read.
 const MAX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+/// A log of this size is searched for what is superseded.
+const COMPACT_BYTES: u64 = 8 * 1024 * 1024;
 
 /// One message, as it is recorded.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -58,6 +62,38 @@ pub(crate) struct Line {
     /// Of a batch of this home: the chunks that the published ones were made of, and the version of the rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) made_of: Option<MadeOf>,
+    /// Of this home: it came from the relay; another state of this home has published it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) received: bool,
+    /// Of a notice that a session must be removed: the name of its stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gone: Option<String>,
+    /// Of this home: what will lie beside a session's stream, for the key of this line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) intended: Option<Intended>,
+}
+
+/// See [`Line::intended`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Intended {
+    pub(crate) session: SessionId,
+    pub(crate) objects: Vec<ContentHash>,
+}
+
+/// See [`Line::gone`].
+pub(crate) fn gone(keys: &Keys, writer: &WriterId, notice: &Notice) -> Option<String> {
+    match &notice.said {
+        Said::Forgot { session, .. } => Some(keys.team.session_name(writer, session).to_string()),
+        _ => None,
+    }
+}
+
+impl Line {
+    /// The session that it belongs to.
+    fn session(&self) -> Option<&SessionId> {
+        let intended = || self.intended.as_ref().map(|intended| &intended.session);
+        self.batch.as_ref().map(|batch| &batch.session).or_else(intended)
+    }
 }
 
 /// See [`Line::made_of`].
@@ -67,67 +103,6 @@ pub(crate) struct MadeOf {
     pub(crate) rules: u32,
     /// Names of the chunks, in order.
     pub(crate) chunks: Vec<String>,
-}
-
-/// A session of a writer.
-#[derive(Clone, Debug)]
-pub(crate) struct Shared {
-    /// Sequence of the last message of its stream.
-    pub(crate) sequence: u64,
-    /// How many events it has on the writer's machine, as far as they were published.
-    pub(crate) through: u64,
-    /// What its published events come to.
-    pub(crate) state: State,
-    /// When it was first recorded here.
-    pub(crate) since: Timestamp,
-    /// Its current conversation.
-    pub(crate) conversation: Option<Conversation>,
-    /// Its own key, and the epoch of the key that this one is sealed by.
-    pub(crate) key: Secret,
-    pub(crate) epoch: u32,
-    /// See [`Line::made_of`].
-    pub(crate) made_of: MadeOf,
-    /// True if the events come to what the writer has.
-    pub(crate) agrees: bool,
-}
-
-impl Shared {
-    /// Bytes of its conversation, before compression.
-    fn stored(&self) -> u64 {
-        let chunks = self.conversation.iter().flat_map(|conversation| &conversation.chunks);
-        chunks.map(|chunk| chunk.bytes).fold(0, u64::saturating_add)
-    }
-}
-
-/// A writer, as far as their messages were recorded.
-#[derive(Clone, Debug)]
-pub(crate) struct Writer {
-    pub(crate) id: WriterId,
-    pub(crate) name: String,
-    pub(crate) machine: String,
-    /// Since when they are known here.
-    pub(crate) since: Timestamp,
-    /// Their public key: the first notice has it.
-    pub(crate) key: VerifyingKey,
-    /// Sequence of their last notice.
-    pub(crate) notices: u64,
-    /// Their public key for what is sealed for them alone.
-    pub(crate) box_key: Option<[u8; 32]>,
-    /// True if they have left.
-    pub(crate) has_left: bool,
-    /// The keys that they have given the team last, sealed for each writer.
-    pub(crate) boxes: BTreeMap<String, String>,
-    /// Writers that they have removed from the team.
-    pub(crate) removed: BTreeSet<String>,
-    pub(crate) sessions: BTreeMap<SessionId, Shared>,
-    /// Sessions that they want removed everywhere, with the sequence that their streams had.
-    pub(crate) forgotten: Arc<BTreeMap<SessionId, u64>>,
-    /// Sessions of other writers that they have removed, as those asked.
-    pub(crate) acknowledged: BTreeSet<(String, SessionId)>,
-    /// Their sessions by the names of the streams.
-    pub(crate) streams: BTreeMap<Name, SessionId>,
-    /// Bytes of their conversations, before compression.
-    pub(crate) stored: u64,
 }
 
 /// Why a log cannot be used.
@@ -172,91 +147,189 @@ impl Record {
         ChunkStore::in_folder(self.folder.join("blobs"))
     }
 
-    /// Reads all lines; cuts off a torn last one. `None` if there is no log. Blocks for the disk.
-    pub(crate) fn read(&self) -> Result<Option<Vec<Line>>, Error> {
+    /// Reads all whole lines, each with its bytes. Returns how many bytes they are; `None` if there is no log. Blocks for
+    /// the disk.
+    fn each(&self, mut take: impl FnMut(&[u8], Line) -> Result<(), Error>) -> Result<Option<u64>, Error> {
         let file = match transcript_file::open(&self.log()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        let mut bytes = Vec::new();
-        file.take(MAX_BYTES).read_to_end(&mut bytes)?;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        if whole < bytes.len() {
-            let file = OpenOptions::new().write(true).open(self.log())?;
-            file.set_len(whole as u64)?;
-            file.sync_data()?;
-            bytes.truncate(whole);
+        let mut reader = io::BufReader::new(file.take(MAX_BYTES));
+        let (mut bytes, mut whole) = (Vec::new(), 0);
+        for number in 1.. {
+            bytes.clear();
+            let read = reader.read_until(b'\n', &mut bytes)?;
+            if bytes.last() != Some(&b'\n') {
+                break;
+            }
+            whole += read as u64;
+            take(&bytes, decode(&bytes[..read - 1]).ok_or(Error::Damaged { line: number })?)?;
         }
-        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-        let decode = |(number, line): (usize, &[u8])| decode(line).ok_or(Error::Damaged { line: number });
-        (1..).zip(lines).map(decode).collect::<Result<_, _>>().map(Some)
+        Ok(Some(whole))
     }
 
-    /// Appends a line, durably. Blocks for the disk.
+    /// Cuts off what a crash has left of a last line behind the whole ones, so that the next one does not continue it.
+    /// Blocks for the disk.
+    pub(crate) fn cut_off(&self, whole: u64) -> io::Result<()> {
+        if self.size() > whole {
+            let file = OpenOptions::new().write(true).open(self.log())?;
+            file.set_len(whole)?;
+            file.sync_data()?;
+        }
+        Ok(())
+    }
+
+    /// All lines; `None` if there is no log. Blocks for the disk.
+    pub(crate) fn read(&self) -> Result<Option<Vec<Line>>, Error> {
+        let mut lines = Vec::new();
+        let is_there = self.each(|_, line| {
+            lines.push(line);
+            Ok(())
+        })?;
+        Ok(is_there.is_some().then_some(lines))
+    }
+
+    /// The writer that the log comes to, and the bytes of the whole lines; `None` if there is none. Blocks for the disk.
+    pub(crate) fn fold(&self, id: &WriterId) -> Result<Option<(Writer, u64)>, Error> {
+        let mut writer: Option<Writer> = None;
+        let mut at = 0;
+        let whole = self.each(|_, line| {
+            at += 1;
+            let applied = match &mut writer {
+                Some(writer) => writer.apply(&line).is_ok(),
+                None => {
+                    writer = Writer::joined(id, &line);
+                    writer.is_some()
+                }
+            };
+            if applied { Ok(()) } else { Err(Error::Damaged { line: at }) }
+        })?;
+        if whole.is_some() && writer.is_none() {
+            return Err(Error::Damaged { line: 1 });
+        }
+        Ok(writer.zip(whole))
+    }
+
+    /// Appends a line, durably, or not at all. Blocks for the disk.
     pub(crate) fn append(&self, line: &Line) -> io::Result<()> {
         durable::create_private_folder(&self.folder)?;
         let (path, bytes) = (self.log(), encode(line)?);
         let is_new = !transcript_file::exists(&path);
         let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
-        file.write_all(&bytes)?;
-        file.sync_data()?;
+        let before = file.metadata()?.len();
+        if let Err(error) = file.write_all(&bytes).and_then(|()| file.sync_data()) {
+            // Half a line would damage the one that follows.
+            file.set_len(before)?;
+            return Err(error);
+        }
         if is_new {
             durable::sync_folder(&self.folder)?;
         }
         Ok(())
     }
 
-    /// The conversations that were recorded of a session, the current one and those before. Blocks for the disk.
-    pub(crate) fn conversations(&self, session: &SessionId) -> Result<Vec<Conversation>, Error> {
-        let batches = self.read()?.into_iter().flatten().filter_map(|line| line.batch);
-        Ok(batches.filter(|batch| batch.session == *session).filter_map(|batch| batch.conversation).collect())
+    /// Removes the conversations of the log that later ones have superseded, if it has grown to twice its size of before.
+    /// Returns its size then. Blocks for the disk.
+    pub(crate) fn compact(&self, before: u64) -> Result<Option<u64>, Error> {
+        if self.size() <= COMPACT_BYTES.max(before.saturating_mul(2)) {
+            return Ok(None);
+        }
+        let mut last = BTreeMap::new();
+        let named =
+            |line: &Line| line.batch.as_ref().filter(|batch| batch.conversation.is_some()).map(|it| it.session.clone());
+        let mut at = 0_usize;
+        self.each(|_, line| {
+            at += 1;
+            last.extend(named(&line).map(|session| (session, at)));
+            Ok(())
+        })?;
+        at = 0;
+        self.rewrite(
+            |line| {
+                at += 1;
+                if named(line).is_some_and(|session| last.get(&session) != Some(&at))
+                    && let Some(batch) = &mut line.batch
+                {
+                    batch.conversation = None;
+                    return Kept::Changed;
+                }
+                Kept::AsItIs
+            },
+            None,
+        )?;
+        Ok(Some(self.size()))
     }
 
-    /// Removes the conversations of a session but one. Blocks for the disk.
-    pub(crate) fn keep_only(&self, session: &SessionId, current: &ManifestId) -> Result<(), Error> {
-        let collected = self.blobs().collect(session, std::slice::from_ref(current));
+    /// The objects that were published of a session, or may have been. Blocks for the disk.
+    pub(crate) fn objects(&self, session: &SessionId) -> Result<BTreeSet<ContentHash>, Error> {
+        let mut objects = BTreeSet::new();
+        self.each(|_, line| {
+            if line.session() == Some(session) {
+                let conversation = line.batch.and_then(|batch| batch.conversation);
+                objects.extend(conversation.into_iter().flat_map(|it| it.chunks).map(|chunk| chunk.object));
+                objects.extend(line.intended.into_iter().flat_map(|intended| intended.objects));
+            }
+            Ok(())
+        })?;
+        Ok(objects)
+    }
+
+    /// Removes the conversations of a session but these. Blocks for the disk.
+    pub(crate) fn keep_only(&self, session: &SessionId, current: &[ManifestId]) -> Result<(), Error> {
+        let collected = self.blobs().collect(session, current);
         collected.map(drop).map_err(|error| io::Error::other(error.to_string()).into())
     }
 
-    /// Writes the log anew without the lines of a session, and with them its key, durably. Returns false if there are
-    /// none, and nothing was written.
-    fn rewrite(&self, session: &SessionId, then: Option<&Line>) -> Result<bool, Error> {
-        let is_of = |line: &Line| line.batch.as_ref().is_some_and(|batch| batch.session == *session);
-        let Some(lines) = self.read()?.filter(|lines| lines.iter().any(is_of)) else { return Ok(false) };
-        let mut bytes = Vec::new();
-        for line in lines.iter().filter(|line| !is_of(line)).chain(then) {
-            bytes.extend(encode(line)?);
+    /// Writes the log anew, durably. Returns false if nothing had to change, and nothing was written.
+    fn rewrite(&self, mut keep: impl FnMut(&mut Line) -> Kept, then: Option<&Line>) -> Result<bool, Error> {
+        let (mut out, mut is_changed) = (Vec::new(), false);
+        self.each(|bytes, mut line| {
+            match keep(&mut line) {
+                Kept::AsItIs => {
+                    out.extend_from_slice(bytes);
+                    return Ok(());
+                }
+                Kept::Changed => out.extend(encode(&line)?),
+                Kept::Not => {}
+            }
+            is_changed = true;
+            Ok(())
+        })?;
+        if is_changed {
+            out.extend(then.map(encode).transpose()?.unwrap_or_default());
+            durable::write_file(&self.log(), &out)?;
+            durable::sync_folder(&self.folder)?;
         }
-        durable::write_file(&self.log(), &bytes)?;
-        durable::sync_folder(&self.folder)?;
-        Ok(true)
+        Ok(is_changed)
+    }
+
+    /// Writes the log anew without the lines of a session, and with them its key.
+    fn without(&self, session: &SessionId, then: Option<&Line>) -> Result<bool, Error> {
+        self.rewrite(|line| if line.session() == Some(session) { Kept::Not } else { Kept::AsItIs }, then)
     }
 
     /// Appends a line that takes the place of all lines of its session, durably. Blocks for the disk.
     pub(crate) fn replace(&self, session: &SessionId, line: &Line) -> io::Result<()> {
-        match self.rewrite(session, Some(line)) {
+        match self.without(session, Some(line)) {
             Ok(true) => Ok(()),
             Ok(false) => self.append(line),
             Err(error) => Err(io::Error::other(error)),
         }
     }
 
-    /// Notes that the writer is a member, whose messages will come.
-    pub(crate) fn expect(&self) -> io::Result<()> {
-        durable::create_private_folder(&self.folder)
-    }
-
-    /// Removes all but the note that the writer is a member. Blocks for the disk.
-    pub(crate) fn clear(&self) -> io::Result<()> {
-        self.remove_all()?;
-        self.expect()
-    }
-
     /// Removes the lines of a session, its key and its conversation, durably. Blocks for the disk.
     pub(crate) fn remove(&self, session: &SessionId) -> Result<(), Error> {
-        self.rewrite(session, None)?;
+        self.without(session, None)?;
         self.blobs().forget(session).map_err(|error| io::Error::other(error.to_string()))?;
         Ok(())
+    }
+
+    /// Removes conversations of sessions that are not recorded. Blocks for the disk.
+    pub(crate) fn clean(&self, writer: &Writer) -> io::Result<()> {
+        let blobs = self.blobs();
+        let recorded: BTreeSet<PathBuf> = writer.sessions.keys().map(|session| blobs.folder_of(session)).collect();
+        let there = fs::read_dir(self.folder.join("blobs")).into_iter().flatten().flatten().map(|entry| entry.path());
+        there.filter(|folder| !recorded.contains(folder)).try_for_each(fs::remove_dir_all)
     }
 
     /// Removes everything of the writer.
@@ -266,6 +339,13 @@ impl Record {
             _ => Ok(()),
         }
     }
+}
+
+/// What becomes of a line.
+enum Kept {
+    AsItIs,
+    Changed,
+    Not,
 }
 
 fn encode(line: &Line) -> io::Result<Vec<u8>> {
@@ -281,86 +361,55 @@ fn decode(line: &[u8]) -> Option<Line> {
     is_whole.then(|| serde_json::from_slice(json).ok()).flatten()
 }
 
-impl Writer {
-    /// A writer by their first notice; `None` if it is none, or its key is not that of this writer.
-    pub(crate) fn joined(id: &WriterId, line: &Line) -> Option<Self> {
-        let Said::Joined { name, machine, key, box_key } = &line.notice.as_ref()?.said else { return None };
-        let key = VerifyingKey::from_bytes(&hex::decode(key)?).ok()?;
-        (WriterId::of(&key) == *id && !key.is_weak()).then(|| Self {
-            id: id.clone(),
-            name: name.clone(),
-            machine: machine.clone(),
-            since: line.at,
-            key,
-            notices: 1,
-            box_key: hex::decode(box_key),
-            has_left: false,
-            boxes: BTreeMap::new(),
-            removed: BTreeSet::new(),
-            sessions: BTreeMap::new(),
-            forgotten: Arc::default(),
-            acknowledged: BTreeSet::new(),
-            streams: BTreeMap::new(),
-            stored: 0,
-        })
+#[cfg(test)]
+mod tests {
+    use baton_sharing::batch::{Chunk, Conversation, VERSION};
+
+    use super::*;
+
+    fn batch(sequence: u64, session: &str, chunks: usize) -> Line {
+        let chunk = Chunk { name: ContentHash([1; 32]), items: 1, bytes: 1, object: ContentHash([2; 32]) };
+        let chunks = vec![chunk; chunks];
+        let conversation = Some(Conversation { generation: 0, filter_version: 0, item_version: 0, chunks });
+        let (session, form) = (SessionId::new(session).unwrap(), ContentHash([0; 32]));
+        let batch = Batch { v: VERSION, session, begin: false, through: 1, events: Vec::new(), conversation, form };
+        Line { sequence, batch: Some(batch), key: Some(Secret([3; 32])), ..Line::default() }
     }
 
-    /// The writer that these lines come to.
-    pub(crate) fn fold(id: &WriterId, lines: &[Line]) -> Option<Self> {
-        let mut writer = Self::joined(id, lines.first()?)?;
-        for line in &lines[1..] {
-            writer.apply(line).ok()?;
+    #[test]
+    fn only_the_last_conversation_of_a_session_stays_in_a_long_log() {
+        let temp = tempfile::tempdir().unwrap();
+        let record = Record::new(temp.path(), &WriterId::parse(&"0a".repeat(16)).unwrap());
+        for sequence in 1..=8 {
+            record.append(&batch(sequence, if sequence % 2 == 0 { "even" } else { "odd" }, 8000)).unwrap();
         }
-        Some(writer)
+        let (before, lines) = (record.size(), record.read().unwrap().unwrap());
+        assert!(before > COMPACT_BYTES, "{before}");
+        assert_eq!(record.compact(before).unwrap(), None, "not twice as long as it was");
+        let after = record.compact(0).unwrap().unwrap();
+        assert!(after == record.size() && after < before / 3, "{after} of {before}");
+        let compacted = record.read().unwrap().unwrap();
+        for (line, now) in lines.iter().zip(&compacted) {
+            let (was, is) = (line.batch.as_ref().unwrap(), now.batch.as_ref().unwrap());
+            assert_eq!((line.sequence, &was.session, &was.events), (now.sequence, &is.session, &is.events));
+            assert_eq!(is.conversation.is_some(), line.sequence > 6);
+        }
     }
 
-    /// Adds a message.
-    pub(crate) fn apply(&mut self, line: &Line) -> Result<(), baton_sharing::batch::Error> {
-        if let Some(notice) = &line.notice {
-            self.notices = line.sequence;
-            match &notice.said {
-                Said::Joined { name, machine, .. } => {
-                    (self.name, self.machine, self.has_left) = (name.clone(), machine.clone(), false);
-                }
-                Said::Left => self.has_left = true,
-                Said::Removed { writer } => {
-                    self.removed.insert(writer.clone());
-                }
-                Said::Rekeyed { boxes } => self.boxes.clone_from(boxes),
-                Said::Forgot { session, sequence } => {
-                    let gone = self.sessions.remove(session);
-                    self.stored = self.stored.saturating_sub(gone.as_ref().map_or(0, Shared::stored));
-                    self.streams.retain(|_, of| of != session);
-                    let reached = gone.map_or(0, |gone| gone.sequence);
-                    let known = Arc::make_mut(&mut self.forgotten).entry(session.clone()).or_default();
-                    *known = reached.max(*sequence).max(*known);
-                }
-                Said::Acknowledged { writer, session } => {
-                    self.acknowledged.insert((writer.clone(), session.clone()));
-                }
-            }
+    /// What a crash has left of a line is cut off, so that the next one does not continue it.
+    #[test]
+    fn a_torn_line_is_cut_off_and_a_damaged_one_is_said() {
+        let temp = tempfile::tempdir().unwrap();
+        let record = Record::new(temp.path(), &WriterId::parse(&"0a".repeat(16)).unwrap());
+        record.append(&batch(1, "one", 1)).unwrap();
+        let whole = fs::read(record.log()).unwrap();
+        for end in [1, whole.len() / 2, whole.len() - 1] {
+            fs::write(record.log(), [&whole[..], &whole[..end]].concat()).unwrap();
+            assert_eq!(record.read().unwrap().unwrap().len(), 1);
+            record.cut_off(record.each(|_, _| Ok(())).unwrap().unwrap()).unwrap();
+            assert_eq!(fs::read(record.log()).unwrap(), whole);
         }
-        if let (Some(batch), Some(key)) = (&line.batch, &line.key) {
-            Arc::make_mut(&mut self.forgotten).remove(&batch.session);
-            let before = self.sessions.get(&batch.session);
-            let size_before = before.map_or(0, Shared::stored);
-            let state = batch.fold(before.map(|before| before.state.clone()).unwrap_or_default())?;
-            let conversation = batch.conversation.clone();
-            let shared = Shared {
-                sequence: line.sequence,
-                through: batch.through,
-                since: line.since.or_else(|| Some(before?.since)).unwrap_or(line.at),
-                agrees: batch.agrees_with(&state),
-                conversation: conversation.or_else(|| before?.conversation.clone()),
-                key: key.clone(),
-                epoch: line.epoch,
-                made_of: line.made_of.clone().or_else(|| Some(before?.made_of.clone())).unwrap_or_default(),
-                state,
-            };
-            self.stored = (self.stored + shared.stored()).saturating_sub(size_before);
-            self.streams.extend(Name::parse(&line.stream).map(|stream| (stream, batch.session.clone())));
-            self.sessions.insert(batch.session.clone(), shared);
-        }
-        Ok(())
+        fs::write(record.log(), [&whole[..20], &whole[..]].concat()).unwrap();
+        assert!(matches!(record.read(), Err(Error::Damaged { line: 1 })));
     }
 }

@@ -1,6 +1,6 @@
 //! What is told of the team: its state, its members, what would be published, and what was.
 
-use baton_conversation::record::SessionId;
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
 use baton_protocol::answer::{
     RelayBehind, RelayEntry, RelayForgotten, RelayInvitation, RelayLag, RelayLog, RelayPreview, RelayRemoved,
@@ -39,24 +39,40 @@ impl Team {
         let table = self.options.table.now();
         let state = self.state();
         let own = state.own.as_ref().and_then(|own| state.writers.get(own));
-        let mut behind = RelayBehind::default();
+        let now = self.options.clock.now();
+        let seconds = |since: Timestamp| u64::try_from(now.since_ms(since) / 1000).unwrap_or_default();
+        let (mut behind, mut since) = (RelayBehind::default(), None::<Timestamp>);
         for (id, row) in table.iter().filter(|(id, row)| relay.enabled && is_shared(&table, &settings, id, row)) {
             let known = own.and_then(|own| own.sessions.get(id));
-            if is_owed(&row.state, row.version, known) && !state.is_settled(id, row.version) {
-                behind.events += row.version.0 - known.map_or(0, |known| known.through);
+            let is_withheld = own.is_some_and(|own| own.withheld.contains(id));
+            if !is_withheld && is_owed(&row.state, row.version, known) && !state.is_settled(id, row.version) {
+                behind.events += row.version.0.saturating_sub(known.map_or(0, |known| known.through));
                 let size = |to: u64| known.map_or(to, |known| to.saturating_sub(known.state.read.offset));
                 behind.bytes += size(row.state.read.offset);
+                since = since.into_iter().chain(row.state.episode.as_ref().map(|episode| episode.at)).min();
             }
         }
-        behind.why = Some(&behind).filter(|behind| behind.events > 0).and_then(|_| state.problem.clone());
+        // What ended before everything was published has waited only since it is shared.
+        behind.seconds = since.map_or(0, |since| seconds(since.max(state.level_at.unwrap_or(since))));
+        let unpublished = || state.unpublished().next();
+        behind.why = Some(&behind).filter(|it| it.events > 0).and_then(|_| state.problem.clone().or_else(unpublished));
+        let waiting = state.held_since.values().copied().min();
+        let unread = state.read_at.filter(|_| relay.enabled && !state.is_connected);
         let incoming = RelayBehind {
             events: state.held_frames().count() as u64,
             bytes: state.held_frames().map(|frame| frame.len() as u64).sum(),
-            why: state.held.values().next().map(|held| held.why.clone()),
+            seconds: waiting.into_iter().chain(unread).min().map_or(0, seconds),
+            why: state.held.values().next().map(|held| held.why.clone()).or(unread.and(state.problem.clone())),
         };
         let mut problems: Vec<String> =
             state.problem.iter().chain(&state.warnings).map(|problem| out(problem)).collect();
         problems.extend(state.unpublished().take(MOST_PROBLEMS));
+        if !state.lost.is_empty() {
+            problems.push(format!(
+                "the relay was set back to an earlier state; {} sessions of this home are published again",
+                state.lost.len()
+            ));
+        }
         let left = own.filter(|_| !relay.enabled).map_or(0, |own| self.hidden_of(own).len());
         if left > 0 {
             problems.push(format!(
@@ -70,16 +86,34 @@ impl Team {
                 "{count} sessions do not come to what their writers have; this version of Baton may be older than theirs"
             )),
         }
+        match state.shown_of_one() {
+            0 => {}
+            count => problems.push(format!(
+                "{count} sessions are published by several members; of each the one is shown that was here first"
+            )),
+        }
+        if let Some((count, why)) = state.refused_of(None) {
+            problems.push(format!("{count} messages of nobody who is known were refused, the last one: {why}"));
+        }
+        match own.map_or(0, |own| own.withheld.len()) {
+            0 => {}
+            count => problems.push(format!(
+                "{count} sessions were withdrawn from the team by another state of this home (a backup, or a copy), and are \
+                 not published; `baton forget` removes one here as well, `baton relay unshare PROJECT --retract` and \
+                 `share` publish a project's anew"
+            )),
+        }
         let writers = state.writers.values().map(|writer| {
-            let refused = state.refused_of(&writer.id);
+            let refused = state.refused_of(Some(&writer.id));
             let last_at = writer.sessions.values().map(|shared| shared.state.last_activity()).max();
             RelayWriter {
-                name: out(&writer.name),
+                name: out(&state.name_of(writer)),
                 machine: out(&writer.machine),
                 writer: writer.id.to_string(),
                 me: state.own.as_ref() == Some(&writer.id),
                 left: writer.has_left,
-                removed: state.is_removed(&writer.id),
+                admin: state.admin.as_ref() == Some(&writer.id),
+                removed: state.is_removed(&writer.id) || !writer.has_left && !state.is_member(writer),
                 sessions: writer.sessions.len() as u64,
                 last_at: last_at.map(|at| at.to_string()),
                 refused: refused.map_or(0, |(count, _)| *count),
@@ -93,6 +127,7 @@ impl Team {
             name: self.own_name(relay),
             machine: machine(),
             writer: state.own.as_ref().map(ToString::to_string),
+            files: state.own_name().map(|name| name.to_string()),
             share: relay.share.iter().map(|project| out(project)).collect(),
             lag: RelayLag { out: behind, incoming },
             writers: writers.collect(),
@@ -164,14 +199,13 @@ impl Team {
         let others: Vec<_> = state
             .writers
             .values()
-            .filter(|writer| writer.id != own.id && !writer.has_left && !state.is_removed(&writer.id))
+            .filter(|writer| writer.id != own.id && !writer.has_left && state.is_member(writer))
             .collect();
-        let removed = own.forgotten.keys().map(|session| {
-            let asked = (own.id.to_string(), session.clone());
-            let (done, waiting): (Vec<_>, Vec<_>) =
-                others.iter().partition(|writer| writer.acknowledged.contains(&asked));
+        let removed = own.forgotten.iter().map(|(session, tombstone)| {
+            let has_done = |writer: &&&Writer| writer.acknowledged.get(own.id.as_str()) >= Some(&tombstone.notice);
+            let (done, waiting): (Vec<_>, Vec<_>) = others.iter().partition(has_done);
             let names = |writers: Vec<&&Writer>| {
-                writers.iter().map(|writer| out(&format!("{} on {}", writer.name, writer.machine))).collect()
+                writers.iter().map(|writer| out(&format!("{} on {}", state.name_of(writer), writer.machine))).collect()
             };
             RelayRemoved { session_id: session.to_string(), removed_by: names(done), waiting_for: names(waiting) }
         });
@@ -186,7 +220,8 @@ impl Team {
     pub fn published(&self, limit: usize) -> Result<RelayLog, Error> {
         let Some(own) = self.state().own.clone() else { return Ok(RelayLog::default()) };
         let lines = Record::new(&self.folder, &own).read().map_err(|error| Error::Failed(error.to_string()))?;
-        let entries = lines.iter().flatten().rev().take(limit).map(entry);
+        let published = lines.iter().flatten().rev().filter(|line| line.sequence > 0);
+        let entries = published.take(limit).map(entry);
         Ok(RelayLog { published: entries.collect() })
     }
 }
@@ -195,10 +230,9 @@ fn entry(line: &Line) -> RelayEntry {
     let said = line.notice.as_ref().map(|notice| match &notice.said {
         Said::Joined { name, machine, .. } => format!("joined as {name} on {machine}"),
         Said::Left => "left".to_owned(),
-        Said::Removed { writer } => format!("removed {writer} from the team"),
-        Said::Rekeyed { .. } => "gave the team new keys".to_owned(),
+        Said::Removed { writers, .. } => format!("removed {} and gave the team new keys", writers.join(", ")),
         Said::Forgot { session, .. } => format!("forgot {session}"),
-        Said::Acknowledged { session, .. } => format!("removed {session}"),
+        Said::Acknowledged { writer, .. } => format!("removed what {writer} wanted removed"),
     });
     let events = line.batch.iter().flat_map(|batch| batch.events.iter().map(|event| event.kind.clone()));
     let conversation = line.batch.as_ref().and_then(|batch| batch.conversation.as_ref());

@@ -7,7 +7,8 @@
 //!
 //! What stands before the sealed message is authenticated with it, so that a frame cannot be put into another stream or
 //! in another place. An object, a chunk of a conversation, is `nonce | XChaCha20-Poly1305(zstd(lines))`: the batch that
-//! names it by its hash is signed.
+//! names it by its hash is signed, and the name of its stream is authenticated with it. Its nonce is derived from the key
+//! and the lines, so that the same chunk is the same object however often it is sealed.
 
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
@@ -16,16 +17,19 @@ use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use crate::keys::{self, Name, Secret};
 
 /// Version of frames.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 const MAGIC: &[u8; 4] = b"BTNR";
 const HEADER: usize = 4 + 1 + 1 + 4 + 16 + 16 + 8;
 const NONCE: usize = 24;
 const TAG: usize = 16;
 const SIGNATURE: usize = 64;
 /// Longest message: a batch of the largest event and of as many chunks as a conversation may have.
-pub(crate) const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
+pub(crate) const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 /// Longest frame.
 pub(crate) const MAX_FRAME_BYTES: usize = MAX_MESSAGE_BYTES + 64 * 1024;
+
+/// Shortest frame.
+pub(crate) const MIN_FRAME_BYTES: usize = HEADER + NONCE + TAG + SIGNATURE;
 
 /// What a frame holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +118,9 @@ pub(crate) struct Frame<'a> {
 ///
 /// If the system has no randomness, or the message is too long.
 pub(crate) fn seal(header: &Header, message: &[u8], key: &Secret, signer: &SigningKey) -> Result<Vec<u8>, String> {
+    if message.len() > MAX_MESSAGE_BYTES {
+        return Err(format!("a message of {} bytes is longer than any that is read", message.len()));
+    }
     let packed = pack(message)?;
     let mut frame = header.encode();
     let nonce = random_nonce()?;
@@ -136,7 +143,7 @@ impl<'a> Frame<'a> {
         if *version > VERSION {
             return Err(Error::Newer(*version));
         }
-        if bytes.len() < HEADER + NONCE + TAG + SIGNATURE || bytes.len() > MAX_FRAME_BYTES || *version == 0 {
+        if bytes.len() < MIN_FRAME_BYTES || bytes.len() > MAX_FRAME_BYTES || *version < VERSION {
             return Err(Error::NoFrame);
         }
         let (signed, signature) = bytes.split_at(bytes.len() - SIGNATURE);
@@ -172,30 +179,30 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Seals an object.
+/// Seals an object for a place.
 ///
 /// # Errors
 ///
-/// If the system has no randomness.
-pub(crate) fn seal_object(lines: &[u8], key: &Secret) -> Result<Vec<u8>, String> {
+/// If the message cannot be sealed.
+pub(crate) fn seal_object(lines: &[u8], key: &Secret, place: &[u8]) -> Result<Vec<u8>, String> {
     let packed = pack(lines)?;
-    let mut object = random_nonce()?.to_vec();
-    let sealed = encrypt(key, &array(&object), &packed, b"")?;
-    object.extend_from_slice(&sealed);
-    Ok(object)
+    // Of what is encrypted, so that another version of the compression has another nonce.
+    let nonce: [u8; NONCE] = key.nonce_for(&[place, &packed].concat());
+    let sealed = encrypt(key, &nonce, &packed, place)?;
+    Ok([&nonce[..], &sealed].concat())
 }
 
 /// Unseals an object of at most `most` bytes.
 ///
 /// # Errors
 ///
-/// If the key is another one, the object was changed, or it is longer.
-pub(crate) fn unseal_object(object: &[u8], key: &Secret, most: usize) -> Result<Vec<u8>, Error> {
+/// If the key or the place is another one, the object was changed, or it is longer.
+pub(crate) fn unseal_object(object: &[u8], key: &Secret, place: &[u8], most: usize) -> Result<Vec<u8>, Error> {
     if object.len() < NONCE + TAG {
         return Err(Error::NoFrame);
     }
     let (nonce, sealed) = object.split_at(NONCE);
-    unpack(&decrypt(key, &array(nonce), sealed, b"")?, most)
+    unpack(&decrypt(key, &array(nonce), sealed, place)?, most)
 }
 
 /// The bytes of a slice whose length is known.
@@ -230,7 +237,7 @@ fn unpack(packed: &[u8], most: usize) -> Result<Vec<u8>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::{Keys, TeamKeys};
+    use crate::keys::Keys;
 
     fn header() -> Header {
         Header { kind: Kind::Batch, epoch: 3, writer: Name([1; 16]), stream: Name([2; 16]), sequence: 7 }
@@ -238,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_opened_by_its_key_alone_and_any_change_is_found() {
-        let keys = Keys::generate(TeamKeys::generate().unwrap()).unwrap();
+        let keys = Keys::begin_team().unwrap();
         let (signer, key) = (keys.signing(), Secret::random().unwrap());
         let frame = seal(&header(), b"a planted message", &key, &signer).unwrap();
         let parsed = Frame::parse(&frame).unwrap();
@@ -268,9 +275,12 @@ mod tests {
     #[test]
     fn what_unpacks_to_more_than_its_bound_is_refused() {
         let key = Secret::random().unwrap();
-        let object = seal_object(&vec![0; 100_000], &key).unwrap();
-        assert_eq!(unseal_object(&object, &key, 100_000).unwrap().len(), 100_000);
-        assert!(matches!(unseal_object(&object, &key, 99_999), Err(Error::Packed(_))));
-        assert_eq!(unseal_object(b"short", &key, 10), Err(Error::NoFrame));
+        let object = seal_object(&vec![0; 100_000], &key, b"here").unwrap();
+        assert_eq!(unseal_object(&object, &key, b"here", 100_000).unwrap().len(), 100_000);
+        assert!(matches!(unseal_object(&object, &key, b"here", 99_999), Err(Error::Packed(_))));
+        assert_eq!(unseal_object(b"short", &key, b"here", 10), Err(Error::NoFrame));
+        assert_eq!(unseal_object(&object, &key, b"there", 100_000), Err(Error::Sealed), "one object serves one stream");
+        assert_eq!(object, seal_object(&vec![0; 100_000], &key, b"here").unwrap(), "sealed again it is the same");
+        assert_ne!(object[..NONCE], seal_object(&vec![1; 100_000], &key, b"here").unwrap()[..NONCE]);
     }
 }

@@ -6,48 +6,52 @@
 
 mod intake;
 mod publishing;
+mod set_back;
 mod showing;
+#[cfg(test)]
+mod simulation;
+mod state;
+#[cfg(test)]
+mod tests;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use baton_base::clock::Clock;
-use baton_base::durable;
 use baton_base::latest::Latest;
 use baton_config::settings::{self, Settings, SettingsReader};
-use baton_conversation::record::{Position, SequenceNumber, SessionId};
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::others::Others;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_events::session::{Phase, UnindexedReason};
 use baton_journal::Journal;
 use baton_journal::session_table::TableReader;
-use baton_sharing::batch::is_name;
+use baton_sharing::batch::{Said, is_name};
 use baton_store::chunks::ChunkStore;
 use baton_views::visibility;
-use serde::{Deserialize, Serialize};
 use tokio::sync::{Notify, watch};
 
-use crate::inbound::{Change, Known, KnownWriter};
+use crate::inbound::Change;
 use crate::keys::{Keys, Name, WriterId};
 use crate::opening;
 use crate::outbound::{Drafts, Outbound};
 use crate::record::{Record, Writer};
-use crate::transport::Relay;
+use crate::transport::{Relay, Stream};
+pub(crate) use intake::forget_cursor;
+pub(crate) use state::State;
 
 /// Pauses between attempts to reach the relay.
 const RETRY: Duration = Duration::from_secs(1);
 const RETRY_MOST: Duration = Duration::from_secs(60);
 /// How long changes are gathered.
-const GATHER: Duration = Duration::from_millis(100);
+const GATHER: Duration = Duration::from_millis(25);
+/// Longest time without a round.
+const IDLE: Duration = Duration::from_secs(600);
 /// How often held frames, and sessions that could not be published, are tried again.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// The file of the cursor.
-const CURSOR: &str = "cursor.json";
-/// Largest file of the cursor.
-const CURSOR_MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What the team needs of the daemon.
 pub struct Options {
@@ -79,6 +83,8 @@ pub struct Team {
     /// Held over a round, and by whoever joins or leaves.
     pub(crate) round: tokio::sync::Mutex<Option<Member>>,
     others: watch::Sender<Others>,
+    /// Held while something is added to this home's own record: several sessions are published at once.
+    recording: Arc<tokio::sync::Mutex<()>>,
     nudged: Notify,
 }
 
@@ -88,100 +94,10 @@ pub(crate) struct Member {
     pub(crate) keys: Keys,
     pub(crate) relay: Arc<dyn Relay>,
     cursor: String,
-    /// The cursor that is on disk.
-    kept: String,
-}
-
-#[derive(Default)]
-pub(crate) struct State {
-    pub(crate) writers: BTreeMap<WriterId, Writer>,
-    /// The writers by their names on the relay.
-    names: BTreeMap<Name, WriterId>,
-    /// This home.
-    pub(crate) own: Option<WriterId>,
-    /// Frames whose stream waits, in order, and why.
-    pub(crate) held: BTreeMap<(Name, Name), Held>,
-    /// True if frames were dropped that have to be received again.
-    has_dropped: bool,
-    /// Members whose first notice is not there yet.
-    expected: BTreeSet<String>,
-    /// Refused frames by writer: how many, and why the last one.
-    pub(crate) refused: BTreeMap<Name, (u64, String)>,
-    /// Why the relay or this machine does not do what it should.
-    pub(crate) problem: Option<String>,
-    /// What is wrong with what others have put on the relay.
-    pub(crate) warnings: Vec<String>,
-    /// Sessions of this home whose traces on the relay are gone.
-    destroyed: BTreeSet<SessionId>,
-    /// The sealed keys that were looked at.
-    adopted: Vec<String>,
-    /// True if the last round came to its end.
-    pub(crate) is_connected: bool,
-    /// Versions of sessions that have nothing more to publish.
-    settled: BTreeMap<SessionId, SequenceNumber>,
-    /// Position up to which the session table was looked at.
-    looked: Option<Position>,
-    /// The settings for which that holds.
-    looked_by: Option<Arc<Settings>>,
-    /// Why single sessions of this home are not published.
-    unpublished: BTreeMap<SessionId, String>,
-    /// Projects of this home by the address of their repository.
-    remotes: BTreeMap<String, String>,
-}
-
-#[derive(Default)]
-pub(crate) struct Held {
-    pub(crate) frames: VecDeque<Vec<u8>>,
-    pub(crate) why: String,
-}
-
-#[derive(Serialize, Deserialize)]
-struct CursorV1 {
-    url: String,
-    cursor: String,
-}
-
-impl State {
-    /// True if this version of a session has nothing more to publish.
-    pub(crate) fn is_settled(&self, id: &SessionId, version: SequenceNumber) -> bool {
-        self.settled.get(id) == Some(&version)
-    }
-
-    /// True if a member who is one still has removed this writer.
-    pub(crate) fn is_removed(&self, writer: &WriterId) -> bool {
-        let by = self.writers.values().filter(|by| by.id != *writer && by.removed.contains(writer.as_str()));
-        // Whoever was removed first removes nobody.
-        by.into_iter()
-            .any(|by| !self.writers.values().any(|it| it.id != *writer && it.removed.contains(by.id.as_str())))
-    }
-
-    /// What keeps single sessions of this home from being published.
-    pub(crate) fn unpublished(&self) -> impl Iterator<Item = String> + '_ {
-        self.unpublished.iter().map(|(id, why)| format!("session {id} is not published: {why}"))
-    }
-
-    /// Counts a refused frame.
-    fn refuse(&mut self, writer: Name, why: String) {
-        let refused = self.refused.entry(writer).or_default();
-        *refused = (refused.0 + 1, why);
-    }
-
-    /// All frames that wait.
-    pub(crate) fn held_frames(&self) -> impl Iterator<Item = &Vec<u8>> {
-        self.held.values().flat_map(|held| &held.frames)
-    }
-
-    /// Writers whom a member names as such: when this home joined, or with the team's newest keys.
-    fn vouched(&self) -> BTreeSet<String> {
-        let members = self.writers.values().filter(|by| !self.is_removed(&by.id));
-        members.flat_map(|by| by.boxes.keys().cloned()).chain(self.expected.iter().cloned()).collect()
-    }
-
-    /// What was refused of a writer.
-    pub(crate) fn refused_of(&self, writer: &WriterId) -> Option<&(u64, String)> {
-        let name = self.names.iter().find(|(_, id)| *id == writer)?.0;
-        self.refused.get(name)
-    }
+    /// True once everything that was there when it connected is taken in.
+    is_current: bool,
+    /// When everything was last received again.
+    received_again: Option<Timestamp>,
 }
 
 impl Team {
@@ -193,6 +109,7 @@ impl Team {
             state: Mutex::default(),
             round: tokio::sync::Mutex::default(),
             others: watch::Sender::default(),
+            recording: Arc::default(),
             nudged: Notify::new(),
         };
         let settings = team.options.settings.now();
@@ -208,16 +125,14 @@ impl Team {
     fn read_records(&self, settings: &settings::Relay) -> Result<Keys, String> {
         let keys = Keys::read(&self.key_file(settings)).map_err(|error| error.to_string())?;
         let keys = keys.ok_or("this home belongs to no team; `baton relay init` begins one, `join` joins one")?;
-        let (writers, expected) = read_writers(&self.folder, &keys.writer())?;
-        if !expected.is_empty() {
-            // What was lost of a writer is received again.
-            std::fs::remove_file(self.folder.join(CURSOR)).or_else(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => Ok(()),
-                _ => Err(error.to_string()),
-            })?;
+        let own = keys.writer();
+        if self.state().own.as_ref() == Some(&own) && !self.state().is_stale {
+            return Ok(keys);
         }
+        let writers = read_writers(&self.folder, &own)?;
         let names = writers.keys().map(|id| (keys.team.writer_name(id), id.clone())).collect();
-        *self.state() = State { writers, names, expected, own: Some(keys.writer()), ..State::default() };
+        let admin = Some(keys.team.admin.clone());
+        *self.state() = State { writers, names, admin, own: Some(own), may_receive_again: true, ..State::default() };
         self.look_at_projects();
         self.publish_others();
         Ok(keys)
@@ -251,7 +166,7 @@ impl Team {
 
     async fn rounds(self: &Arc<Self>) {
         let (mut settings, mut table) = (self.options.settings.clone(), self.options.table.clone());
-        let mut pause = RETRY;
+        let (mut pause, mut look, mut waited) = (RETRY, LOOK_AGAIN, 0);
         loop {
             let now = settings.newest();
             table.mark_seen();
@@ -282,17 +197,22 @@ impl Team {
             }
             let wait = async {
                 match &news {
-                    Some((relay, cursor)) => drop(relay.changed(cursor).await),
+                    // Invitations expire also if nothing else happens.
+                    Some((relay, cursor)) => drop(tokio::time::timeout(IDLE, relay.changed(cursor)).await),
                     None => tokio::time::sleep(pause).await,
                 }
             };
-            let is_waiting = {
+            let waiting = {
                 let state = self.state();
-                !state.held.is_empty() || !state.unpublished.is_empty()
+                let waiting = [&state.unpublished, &state.undestroyed].map(BTreeMap::len).into_iter().sum::<usize>();
+                state.held_frames().count() + waiting + state.warnings.len() + usize::from(state.owes_later)
             };
+            // What does not change is looked at less and less often.
+            look = if waiting == waited { (2 * look).min(RETRY_MOST) } else { LOOK_AGAIN };
+            waited = waiting;
             let again = async {
-                match is_waiting {
-                    true => tokio::time::sleep(LOOK_AGAIN).await,
+                match waiting > 0 {
+                    true => tokio::time::sleep(look).await,
                     false => std::future::pending().await,
                 }
             };
@@ -314,23 +234,49 @@ impl Team {
     async fn round(self: &Arc<Self>, round: &mut Option<Member>, settings: &Arc<Settings>) -> Result<(), String> {
         if round.as_ref().is_none_or(|member| member.settings != settings.relay) {
             *round = None;
-            let member = round.insert(self.connect(&settings.relay).await?);
-            self.withdraw_expired(member).await.map_err(|error| error.to_string())?;
+            *round = Some(self.connect(&settings.relay).await?);
         }
         let Some(member) = round else { return Ok(()) };
-        self.receive(member).await?;
+        let mut is_all = self.receive(member).await?;
         while self.adopt_keys(member).await? {
             // What was sealed by them could not be opened before.
-            self.receive(member).await?;
+            is_all = self.receive(member).await?;
         }
-        if self.state().is_removed(&member.keys.writer()) {
-            return Err("a member has removed this home from the team; `baton relay leave` leaves it".to_owned());
+        if !is_all {
+            // Nothing is published before everything is known; and settings may have changed.
+            self.nudge();
+            return Ok(());
         }
+        member.is_current = true;
+        self.check_member(member)?;
+        self.look_back(member).await?;
+        self.withdraw_expired(member).await.map_err(|error| error.to_string())?;
         self.introduce(member).await?;
         self.acknowledge(member).await?;
         self.look_at_projects();
-        self.forget(member).await?;
+        self.forget(member).await;
         self.publish(member).await
+    }
+
+    /// Fails if nothing may be published by this home.
+    fn check_member(&self, member: &Member) -> Result<(), String> {
+        let state = self.state();
+        let own = member.keys.writer();
+        let why = match state.writers.get(&own) {
+            _ if state.is_removed(&own) => {
+                "the administrator has removed this home from the team; `baton relay leave` leaves it"
+            }
+            Some(writer) if !state.is_member(writer) => {
+                "the team had new keys before it knew of this home; `baton relay leave`, ask for another invitation and \
+                 join again"
+            }
+            _ if state.is_copied => {
+                "another machine uses this home's keys (a copied home?), so nothing is published here; `baton relay \
+                 leave` on one of them, and join it again"
+            }
+            _ => return Ok(()),
+        };
+        Err(why.to_owned())
     }
 
     pub(crate) async fn connect(self: &Arc<Self>, settings: &settings::Relay) -> Result<Member, String> {
@@ -338,16 +284,15 @@ impl Team {
         let reading = baton_base::task::spawn_blocking(move || {
             let keys = team.read_records(&of)?;
             let url = of.url.unwrap_or_default();
-            let stored: Option<CursorV1> =
-                durable::read_json(&team.folder.join(CURSOR), CURSOR_MAX_BYTES).unwrap_or_default();
-            let cursor = stored.filter(|stored| stored.url == url).map(|stored| stored.cursor);
-            Ok::<_, String>((keys, url, cursor.unwrap_or_default()))
+            team.state().has_looked_back = false;
+            let cursor = team.read_cursor(&url);
+            Ok::<_, String>((keys, url, cursor))
         });
         let (keys, url, cursor) = reading.await.map_err(|error| error.to_string())??;
         let relay =
             opening::open(&url, settings, Some(keys.team.team_name())).await.map_err(|error| error.to_string())?;
         tracing::info!(writers = self.state().writers.len(), "relay opened");
-        Ok(Member { settings: settings.clone(), keys, relay, kept: cursor.clone(), cursor })
+        Ok(Member { settings: settings.clone(), keys, relay, cursor, is_current: false, received_again: None })
     }
 
     /// Nothing of others is shown any more.
@@ -375,54 +320,32 @@ impl Team {
 
     fn outbound<'a>(&'a self, member: &'a Member) -> Outbound<'a> {
         let now = self.options.clock.now();
-        Outbound { relay: &*member.relay, keys: &member.keys, folder: &self.folder, now }
+        let (folder, recording) = (&self.folder, &self.recording);
+        Outbound { relay: &*member.relay, keys: &member.keys, folder, recording, now, goes_on: &|| true }
     }
 
     /// Applies what was recorded.
     fn apply(&self, member: &Member, change: Change) {
-        let Change { writer: id, line } = change;
-        let mut state = self.state();
-        let session = line.batch.as_ref().map(|batch| batch.session.clone());
-        let applied = match state.writers.get_mut(&id) {
-            Some(writer) => writer.apply(&line).map_err(|error| error.to_string()),
-            None => match Writer::joined(&id, &line) {
-                Some(writer) => {
-                    state.names.insert(member.keys.team.writer_name(&id), id.clone());
-                    state.expected.remove(id.as_str());
-                    state.writers.insert(id.clone(), writer);
-                    Ok(())
-                }
-                None => Err("it does not introduce its writer".to_owned()),
-            },
-        };
-        if let Err(error) = applied {
-            tracing::error!(%error, writer = %id, "recorded message not applied");
+        let session = change.line.batch.as_ref().map(|batch| batch.session.clone());
+        {
+            let mut state = self.state();
+            state.apply(&member.keys.team, &change);
+            let (id, line) = (&change.writer, &change.line);
+            if state.own.as_ref() == Some(id)
+                && !line.received
+                && let Some(stream) = Name::parse(&line.stream).filter(|_| line.sequence > 0)
+            {
+                let writer = member.keys.team.writer_name(id);
+                state.unconfirmed = Some((Stream { writer, stream }, line.sequence));
+            }
         }
-        if let (Some(session), Some(writer)) = (session, state.writers.get(&id)) {
-            let shown = showing::shown(&state, writer, &session);
-            drop(state);
-            self.show(&session, shown);
+        let line = change.line;
+        match (session, line.notice.map(|notice| notice.said)) {
+            (Some(session), _) => self.show(&session),
+            // By them it is told who has a session, and how they are named.
+            (None, Some(Said::Joined { .. } | Said::Left | Said::Removed { .. })) => self.publish_others(),
+            _ => {}
         }
-    }
-
-    /// What is known of a stream and its writer.
-    fn known(&self, (writer, stream): (Name, Name)) -> Known {
-        let state = self.state();
-        let known = state.names.get(&writer).and_then(|id| state.writers.get(id));
-        let vouched = if known.is_none() { state.vouched() } else { BTreeSet::new() };
-        let is_waiting = state.held.keys().any(|(of, _)| *of == writer);
-        let session = known.and_then(|known| known.sessions.get(known.streams.get(&stream)?).cloned());
-        let writer = known.map(|known| KnownWriter {
-            id: known.id.clone(),
-            key: known.key,
-            notices: known.notices,
-            is_removed: state.is_removed(&known.id),
-            sessions: known.sessions.len(),
-            stored: known.stored,
-            forgotten: known.forgotten.clone(),
-        });
-        let is_complete = state.expected.is_empty();
-        Known { writers: state.writers.len(), writer, is_waiting, session, vouched, is_complete }
     }
 }
 
@@ -446,15 +369,13 @@ pub(crate) fn machine() -> String {
     if name.trim().is_empty() { "unknown".to_owned() } else { name }
 }
 
-/// All writers that are recorded, and the members whose record was lost or is not there yet.
-fn read_writers(folder: &Path, own: &WriterId) -> Result<(BTreeMap<WriterId, Writer>, BTreeSet<String>), String> {
-    let (mut writers, mut expected) = (BTreeMap::new(), BTreeSet::new());
+/// All writers that are recorded.
+fn read_writers(folder: &Path, own: &WriterId) -> Result<BTreeMap<WriterId, Writer>, String> {
+    let mut writers = BTreeMap::new();
     for id in Record::writers(folder) {
         let record = Record::new(folder, &id);
-        let read = record.read();
-        let writer = match &read {
-            Ok(Some(lines)) => Writer::fold(&id, lines),
-            Ok(None) => None,
+        let writer = match record.fold(&id) {
+            Ok(writer) => writer,
             Err(crate::record::Error::Io(error)) => return Err(error.to_string()),
             Err(error) => {
                 tracing::warn!(%error, writer = %id, "record of another member is damaged, it is fetched again");
@@ -462,18 +383,20 @@ fn read_writers(folder: &Path, own: &WriterId) -> Result<(BTreeMap<WriterId, Wri
             }
         };
         match writer {
-            Some(writer) => {
-                // A crash may have come before the removal. Of this home's own, the relay is cleared first.
-                for session in writer.forgotten.keys().filter(|_| *own != id) {
-                    record.remove(session).map_err(|error| error.to_string())?;
+            Some((writer, whole)) => {
+                record.cut_off(whole).map_err(|error| error.to_string())?;
+                // A crash may have come before a removal. Of this home's own, the relay is cleared first.
+                if id != *own {
+                    record.clean(&writer).map_err(|error| error.to_string())?;
                 }
                 writers.insert(id, writer);
             }
             None => {
-                record.clear().map_err(|error| error.to_string())?;
-                expected.insert(id.to_string());
+                // First, so that it is received again whatever happens.
+                intake::forget_cursor(folder).map_err(|error| error.to_string())?;
+                record.remove_all().map_err(|error| error.to_string())?;
             }
         }
     }
-    Ok((writers, expected))
+    Ok(writers)
 }

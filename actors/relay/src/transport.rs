@@ -35,8 +35,8 @@ pub(crate) enum Error {
     Unavailable(String),
     /// The stream is at another sequence than expected.
     #[error(
-        "the stream is at {actual} on the relay, not where this home left it; if the relay was set back to an earlier \
-         state, put the newer one back, or `baton relay leave` and join again"
+        "the stream is at {actual} on the relay, not where this home left it; what the relay lost is published again, and \
+         what another copy of this home published is taken in first"
     )]
     Conflict {
         /// The sequence of its last frame.
@@ -45,6 +45,10 @@ pub(crate) enum Error {
     /// What is asked cannot be kept there.
     #[error("{0}")]
     Refused(String),
+    /// What lies in one place cannot be read or removed: it is longer than anything that belongs there, no file, or not
+    /// permitted. Everything else can.
+    #[error("{0}")]
+    Place(String),
 }
 
 /// Frames in the order of their streams.
@@ -58,6 +62,8 @@ pub(crate) struct Received {
     pub(crate) more: bool,
     /// What could not be read of single writers.
     pub(crate) problems: Vec<String>,
+    /// True if what was there when the cursor was made is there no more, without having been purged stream by stream.
+    pub(crate) is_set_back: bool,
 }
 
 /// The outcome of a call, as a future.
@@ -98,6 +104,9 @@ pub(crate) trait Relay: Send + Sync {
 
     /// Removes the frames of a stream.
     fn purge(&self, stream: Stream) -> Pending<'_, ()>;
+
+    /// Has a stream that does not reach a sequence go on behind it, without frames: the relay has lost them.
+    fn raise(&self, stream: Stream, sequence: u64) -> Pending<'_, ()>;
 
     /// Resolves when there may be something behind a cursor. Wakes now and then without reason.
     fn changed<'a>(&'a self, cursor: &'a str) -> Pending<'a, ()>;

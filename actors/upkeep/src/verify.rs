@@ -6,6 +6,7 @@
 //! | index of the log | segments, in both directions |
 //! | session table | a fold of the events |
 //! | conversations and notes that the current state names | their hashes |
+//! | what a relay brought | its checks and hashes |
 //! | memory | one that is built anew in `BATON_HOME/verify.tmp/` |
 //!
 //! Changes nothing. [`verify_daemon`] checks what a running daemon has open; [`verify_home`] checks copies of the files of a
@@ -79,6 +80,7 @@ pub fn verify_daemon(open: &OpenHome, quick: bool, go_on: &mut GoOn<'_>) -> answ
     let named = |session: &SessionId| named_now(&open.source.table, session);
     let is_named = |owner: &SessionId, note: &ContentHash| is_named_now(&open.source.table, owner, note);
     conversations::verify(&open.source.chunks, &folded, &notes, &named, &is_named, &mut report, go_on);
+    report.others(&open.home, "it is fetched again from the relay");
     if quick {
         report.left_out.push("the memory: without --quick it is compared with one built anew".to_owned());
     } else if report.is_going_on {
@@ -155,6 +157,19 @@ impl Report {
             // A name may look like a secret.
             let [what, place, fix] = [what, place, fix].map(|text| redact(&text).into_owned());
             self.answer.findings.push(answer::Finding { what, place, fix });
+        }
+    }
+
+    /// What a relay brought of others.
+    fn others(&mut self, home: &Path, fix: &str) {
+        let verified = baton_relay::verify(&home.join("relay"));
+        self.checked().others = verified.sessions;
+        for (writer, why) in verified.damaged {
+            self.find(
+                format!("what was received of a member is damaged: {why}"),
+                format!("relay/{writer}"),
+                fix.to_owned(),
+            );
         }
     }
 

@@ -33,6 +33,11 @@ impl Catalog {
         (self.table.now().with_others(self.others.now()), self.settings.now())
     }
 
+    /// Both as of now, with the sessions that may be handed over: those of others only if a person wants that.
+    pub fn for_handoff(&self) -> (SessionTable, Arc<Settings>) {
+        if self.settings.now().handoff_of_team { self.everyone() } else { self.now() }
+    }
+
     /// A test of sessions and notes that must not be shown, as of now.
     pub fn hidden_now(&self) -> impl Fn(&str) -> bool + use<> {
         let (table, settings) = self.now();

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use baton_conversation::item::Agent;
+use baton_conversation::record::SessionId;
 use baton_events::memo;
 use baton_events::memo::Memo;
 use baton_events::project;
@@ -56,6 +57,26 @@ pub fn is_group_excluded(settings: &Settings, group: &str) -> bool {
 /// True if a session's transcript is by this agent, or none is named.
 pub fn is_by(state: &State, agent: Option<Agent>) -> bool {
     agent.is_none_or(|agent| state.transcript.as_ref().is_some_and(|transcript| transcript.agent == agent))
+}
+
+/// Fewest characters of a fingerprint that name a writer.
+const MIN_FINGERPRINT: usize = 8;
+
+/// True if a session is of whom `who` names: `me`, `team` for anybody else, the name of a person or of a machine, or
+/// the beginning of a fingerprint.
+pub fn is_of(table: &SessionTable, settings: &Settings, id: &str, who: &str) -> bool {
+    let own_name = settings.relay.name.as_deref().unwrap_or_default();
+    let author = SessionId::new(id).and_then(|id| table.author(&id).cloned());
+    match author {
+        None => who == "me" || who.eq_ignore_ascii_case(own_name),
+        Some(_) if matches!(who, "me" | "team") => who == "team",
+        Some(author) => {
+            // Of several of one name all but the first are named with their fingerprint.
+            let name = author.name.rsplit_once(" (").map_or(author.name.as_str(), |(name, _)| name);
+            [name, &author.name, &author.machine].into_iter().any(|name| name.to_lowercase() == who.to_lowercase())
+                || who.len() >= MIN_FINGERPRINT && author.writer.starts_with(who)
+        }
+    }
 }
 
 /// True if a session belongs to one of these projects or groups, or works in a directory below one; true if `groups` is

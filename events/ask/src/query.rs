@@ -95,6 +95,8 @@ baton_protocol::named! {
         Branch = "branch",
         /// The state of the session.
         State = "state",
+        /// Whose session it is: `me`, `team` for anybody else's, the name of a person or machine, a fingerprint.
+        Who = "who",
     }
 }
 
@@ -152,7 +154,7 @@ impl Question {
         };
         let Some(field) = field else {
             if name == lower && !piece.quoted && may_be_meant(name, value) {
-                let known = "project, file, tool, agent, branch, state, before and after";
+                let known = "project, file, tool, agent, branch, state, who, before and after";
                 self.note(format!(
                     "there is no filter {name:?}, so {:?} is words; there are {known}",
                     excerpt(piece.raw)

@@ -216,6 +216,8 @@ pub struct About<'a> {
     pub ended_at: Option<Timestamp>,
     /// What ended it.
     pub ended_by: Option<CloseReason>,
+    /// Who wrote it, if it is another person's or machine's: name and machine.
+    pub author: Option<(&'a str, &'a str)>,
     /// The session that has claimed the handoff.
     pub claimed_by: Option<&'a SessionId>,
     /// Its files that have changed since.
@@ -252,8 +254,13 @@ pub fn handoff(facts: &Facts, about: &About<'_>) -> answer::Handoff {
     let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let ended_at = about.ended_at.map(|at| at.to_string());
     let when = ended_at.as_deref().map(|at| format!(" ({at})")).unwrap_or_default();
+    let from = about.author.map(|(name, machine)| answer::Author { name: path(name), machine: path(machine) });
     answer::Handoff {
-        message: format!("Handoff of session {}{when}", about.session),
+        message: match &from {
+            Some(from) => format!("Handoff of session {} of {} on {}{when}", about.session, from.name, from.machine),
+            None => format!("Handoff of session {}{when}", about.session),
+        },
+        from,
         project: about.project.map(path),
         session_id: Some(about.session.to_string()),
         agent: about.agent.map(|agent| agent.to_string()),

@@ -284,6 +284,9 @@ pub struct SessionsParams {
     /// Only sessions of this agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Agent>,
+    /// Only sessions of this person or machine; `me`, or `team` for all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub who: Option<String>,
     /// True to include subagents' sessions.
     #[serde(default)]
     pub subagents: bool,

@@ -12,13 +12,19 @@ use serde::{Deserialize, Serialize};
 use crate::form;
 
 /// Version of both kinds of messages.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Most events in a batch.
 pub const MAX_EVENTS: usize = 256;
 /// Most bytes of a batch's events; one alone may have more.
 pub const MAX_EVENT_BYTES: usize = 128 * 1024;
 /// Most chunks of a conversation: 4 GB of text.
 pub const MAX_CHUNKS: usize = 16 * 1024;
+/// Most writers of a team.
+pub const MAX_WRITERS: usize = 256;
+/// Hex digits of a writer's fingerprint, of a key, and at most of a sealed one.
+const WRITER_DIGITS: usize = 32;
+const KEY_DIGITS: usize = 64;
+const MAX_BOX_DIGITS: usize = 512;
 /// Longest name of a person, machine or project, in bytes.
 pub const MAX_NAME_BYTES: usize = 200;
 
@@ -121,14 +127,16 @@ pub enum Said {
     },
     /// The writer has left; what they shared stays until it is forgotten.
     Left,
-    /// Another writer belongs to the team no more: nothing that they say from now on counts.
+    /// Of the team's administrator alone: writers belong to the team no more, and nothing that they say from now on
+    /// counts; the team has new keys.
     Removed {
-        /// That writer.
-        writer: String,
-    },
-    /// The team has new keys.
-    Rekeyed {
-        /// The keys, sealed for each writer who is to have them.
+        /// Those writers.
+        writers: Vec<String>,
+        /// The epoch of the new key: the one after the newest.
+        epoch: u32,
+        /// SHA-256 of the new key, 64 hex digits.
+        key: String,
+        /// The key, sealed for each writer who is to have it.
         boxes: BTreeMap<String, String>,
     },
     /// A session must be removed wherever it is.
@@ -139,12 +147,12 @@ pub enum Said {
         #[serde(default)]
         sequence: u64,
     },
-    /// The writer has removed another writer's session, as that one asked.
+    /// The writer has removed what another writer wanted removed.
     Acknowledged {
         /// The other writer.
         writer: String,
-        /// The session.
-        session: SessionId,
+        /// Sequence of the last notice of theirs that this holds for.
+        notices: u64,
     },
 }
 
@@ -162,8 +170,8 @@ fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, Error> {
     let malformed = |error: serde_json::Error| Error::Malformed(error.to_string());
     let Version { v } = serde_json::from_slice(text).map_err(malformed)?;
     match v {
-        0 => Err(Error::Malformed("there is no version 0".to_owned())),
         VERSION => serde_json::from_slice(text).map_err(malformed),
+        older if older < VERSION => Err(Error::Malformed(format!("version {older} is read no more"))),
         _ => Err(Error::Newer),
     }
 }
@@ -253,16 +261,84 @@ impl Notice {
     /// Why it cannot be used.
     pub fn decode(text: &[u8]) -> Result<Self, Error> {
         let notice: Self = read(text)?;
-        if let Said::Joined { name, machine, .. } = &notice.said
-            && ![name, machine].into_iter().all(|name| is_name(name))
-        {
-            return Err(Error::Malformed("it names its writer by what is no name".to_owned()));
+        let malformed = |what: &str| Err(Error::Malformed(what.to_owned()));
+        let is_hex = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|it| it.is_ascii_hexdigit());
+        let is_writer = |text: &String| is_hex(text, WRITER_DIGITS);
+        match &notice.said {
+            Said::Joined { name, machine, .. } if ![name, machine].into_iter().all(|name| is_name(name)) => {
+                malformed("it names its writer by what is no name")
+            }
+            Said::Joined { key, box_key, .. } if ![key, box_key].into_iter().all(|key| is_hex(key, KEY_DIGITS)) => {
+                malformed("it introduces its writer without keys")
+            }
+            Said::Removed { writers, key, boxes, .. }
+                if writers.len().max(boxes.len()) > MAX_WRITERS
+                    || !writers.iter().chain(boxes.keys()).all(is_writer)
+                    || !is_hex(key, KEY_DIGITS)
+                    || boxes.values().any(|sealed| sealed.len() > MAX_BOX_DIGITS) =>
+            {
+                malformed("it removes writers in another form, or too many")
+            }
+            Said::Acknowledged { writer, .. } if !is_writer(writer) => malformed("it names no writer"),
+            Said::Forgot { session, .. } if SessionId::new(session.as_str()).is_none() => {
+                malformed("its session has no valid id")
+            }
+            _ => Ok(notice),
         }
-        Ok(notice)
     }
 
     /// Its JSON.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_of_another_form_is_none() {
+        let (writer, key) = ("0a".repeat(16), "0b".repeat(32));
+        let boxes = |count: usize, sealed: &str| {
+            (0..count).map(|at| (format!("{at:032x}"), sealed.to_owned())).collect::<BTreeMap<_, _>>()
+        };
+        let removed =
+            |writers: Vec<String>, key: &str, boxes| Said::Removed { writers, epoch: 2, key: key.to_owned(), boxes };
+        let joined = |name: &str, key: &str, box_key: &str| Said::Joined {
+            name: name.to_owned(),
+            machine: "one".to_owned(),
+            key: key.to_owned(),
+            box_key: box_key.to_owned(),
+        };
+        for (said, is_one) in [
+            (joined("Ann", &key, &key), true),
+            (joined("", &key, &key), false),
+            (joined(&"x".repeat(MAX_NAME_BYTES + 1), &key, &key), false),
+            (joined("Ann", &key[1..], &key), false),
+            (joined("Ann", &key, "no key"), false),
+            (removed(vec![writer.clone()], &key, boxes(MAX_WRITERS, &"0".repeat(MAX_BOX_DIGITS))), true),
+            (removed(vec![writer.clone()], &key, boxes(MAX_WRITERS + 1, "0")), false),
+            (removed(vec![writer.clone(); MAX_WRITERS + 1], &key, boxes(1, "0")), false),
+            (removed(vec![writer.clone()], &key, boxes(1, &"0".repeat(MAX_BOX_DIGITS + 1))), false),
+            (removed(vec!["../../etc".to_owned()], &key, boxes(1, "0")), false),
+            (removed(vec![writer.clone()], &key, [(String::new(), String::new())].into()), false),
+            (removed(vec![writer.clone()], "", boxes(1, "0")), false),
+            (Said::Acknowledged { writer, notices: u64::MAX }, true),
+            (Said::Acknowledged { writer: "x".repeat(1 << 20), notices: 1 }, false),
+            (Said::Left, true),
+        ] {
+            let notice = Notice::new(Timestamp(0), said);
+            assert_eq!(Notice::decode(&notice.encode()).is_ok(), is_one, "{notice:?}");
+        }
+        for (text, expected) in [
+            (r#"{"v":3,"at":0,"said":"left"}"#, Error::Newer),
+            (r#"{"v":1,"at":0,"said":"left"}"#, Error::Malformed("version 1 is read no more".to_owned())),
+        ] {
+            assert_eq!(Notice::decode(text.as_bytes()), Err(expected), "{text}");
+        }
+        let forgot =
+            format!(r#"{{"v":{VERSION},"at":"2026-01-01T00:00:00Z","said":"forgot","session":"../a","sequence":1}}"#);
+        assert!(Notice::decode(forgot.as_bytes()).is_err());
     }
 }

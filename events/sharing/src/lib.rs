@@ -8,8 +8,10 @@
 //! - [`published`]: which events are published, and how
 //! - [`form`]: what published events come to
 //! - [`batch`]: the messages that carry them, and their encoding
+//! - [`membership`]: who belongs to a team, by what its administrator has said
 
 pub mod batch;
 pub mod form;
+pub mod membership;
 pub mod paths;
 pub mod published;

@@ -25,6 +25,8 @@ struct Replaced {
     /// As it is written in JSON.
     escaped: String,
     by: By,
+    /// True for the name of a folder that an agent has made of a directory: what follows behind `-` lies below it.
+    is_folder_name: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,23 +49,23 @@ impl Paths {
                 if directory == trimmed(&place.cwd) && is_below {
                     continue;
                 }
-                paths.add(directory, By::Nothing);
+                paths.add(directory, By::Nothing, false);
                 // Agents name a project's folder by its path.
-                paths.add(&folder_name(directory), By::Text(name.clone()));
+                paths.add(&folder_name(directory), By::Text(name.clone()), true);
             }
         }
         if let Some(home) = home.map(trimmed) {
-            paths.add(home, By::Text("~".to_owned()));
-            paths.add(&folder_name(home), By::Text("-~".to_owned()));
+            paths.add(home, By::Text("~".to_owned()), false);
+            paths.add(&folder_name(home), By::Text("-~".to_owned()), true);
         }
         paths.replaced.sort_by_key(|replaced| std::cmp::Reverse(replaced.text.len()));
         paths
     }
 
-    fn add(&mut self, text: &str, by: By) {
+    fn add(&mut self, text: &str, by: By, is_folder_name: bool) {
         if text.len() >= MIN_BYTES && !self.replaced.iter().any(|known| known.text == text) {
             let escaped = serde_json::to_string(text).unwrap_or_default().trim_matches('"').to_owned();
-            self.replaced.push(Replaced { text: text.to_owned(), escaped, by });
+            self.replaced.push(Replaced { text: text.to_owned(), escaped, by, is_folder_name });
         }
     }
 
@@ -136,7 +138,11 @@ impl Replaced {
         let mut copied = 0;
         for (at, _) in text.match_indices(&self.text) {
             let rest = &text[at + self.text.len()..];
-            if at < copied || !begins_here(&text[..at]) || goes_on(rest) {
+            let goes_on = match self.is_folder_name {
+                true => rest.starts_with(|c: char| c.is_ascii_alphanumeric()),
+                false => goes_on(rest),
+            };
+            if at < copied || !begins_here(&text[..at]) || goes_on {
                 continue;
             }
             let out = out.get_or_insert_default();
@@ -212,6 +218,9 @@ mod tests {
             ("/home/ann/.ssh/config", "~/.ssh/config"),
             ("/home/anna/x", "/home/anna/x"),
             ("~/.claude/projects/-home-ann-work-shop/x.jsonl", "~/.claude/projects/shop/x.jsonl"),
+            ("~/.claude/projects/-home-ann-work-secret/x.jsonl", "~/.claude/projects/-~-work-secret/x.jsonl"),
+            ("~/.claude/projects/-home-ann-work-shop-api/x.jsonl", "~/.claude/projects/shop-api/x.jsonl"),
+            ("~/.claude/projects/-home-anna-work/x.jsonl", "~/.claude/projects/-home-anna-work/x.jsonl"),
             ("/home/ann/work/shop/.env", ".env"),
             ("nothing of it", "nothing of it"),
             ("cc -I/home/ann/include x.c", "cc -I~/include x.c"),

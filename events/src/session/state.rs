@@ -318,7 +318,7 @@ pub fn evolve(mut state: State, event: &Event) -> State {
                 // A record of the same millisecond was written before the connection closed.
                 state.signals.take_back_disconnect(at.plus_ms(-1));
             }
-            state.unindexed += counts.conversation;
+            state.unindexed = state.unindexed.saturating_add(counts.conversation);
             state.late_index_at = late_index_at.or(state.late_index_at);
             if state.phase == Phase::Inactive && counts.conversation > 0 {
                 state.phase = Phase::Active;

@@ -139,12 +139,12 @@ pub struct Counts {
 impl Counts {
     /// Adds the counts of the next range. The number of distinct types is bounded.
     pub fn add(&mut self, other: &Self) {
-        self.records += other.records;
-        self.conversation += other.conversation;
-        self.messages += other.messages;
-        self.prompts += other.prompts;
-        self.malformed += other.malformed;
-        self.oversize += other.oversize;
+        self.records = self.records.saturating_add(other.records);
+        self.conversation = self.conversation.saturating_add(other.conversation);
+        self.messages = self.messages.saturating_add(other.messages);
+        self.prompts = self.prompts.saturating_add(other.prompts);
+        self.malformed = self.malformed.saturating_add(other.malformed);
+        self.oversize = self.oversize.saturating_add(other.oversize);
         for (kind, count) in &other.by_type {
             add_type(&mut self.by_type, kind, *count);
         }

@@ -238,6 +238,24 @@ pub(super) struct BrowseArgs {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct RelayArgs {
+    #[command(flatten)]
+    pub(super) shape: Shape,
+    /// Events for the speed of events
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = clap::value_parser!(u64).range(100..=20_000_000))]
+    pub(super) events: u64,
+    /// Sessions of which each is searched for in the other home
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(super) rounds: u32,
+    /// How long idle daemons are watched, in seconds; 0 leaves it out
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(0..=3600))]
+    pub(super) seconds: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Debug, Args)]
 pub(super) struct MeasureArgs {
     /// An existing corpus, of which a copy is used; by default one is written
     #[arg(long, value_name = "DIR", conflicts_with_all = ["sessions", "megabytes", "dense"])]

@@ -32,6 +32,7 @@ mod program;
 mod read;
 mod readers;
 mod recall;
+mod relay;
 mod report;
 mod sample;
 mod searching;
@@ -75,6 +76,9 @@ pub use readers::{Options as ReadersOptions, ReaderSpeed, Readers, Timing, measu
 pub use recall::{
     Endpoint as RecallEndpoint, Figures, Level as RecallLevel, Options as RecallOptions, Ranking, Recall,
     RecallWithVectors, SetSource, measure as recall,
+};
+pub use relay::{
+    Idle as RelayIdle, Options as RelayOptions, Relay, Relays, Server as RelayServer, Sync, measure as relay,
 };
 pub use report::Report;
 pub use sample::Spread;

@@ -1,7 +1,7 @@
 //! A large log: durable appends, restart, rebuild, and a daemon with ten thousand sessions at rest.
 
 mod appending;
-mod history;
+pub(super) mod history;
 mod resting;
 
 use std::path::Path;

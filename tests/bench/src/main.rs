@@ -21,7 +21,7 @@ use serde::Serialize;
 use arguments::BrowseArgs;
 use arguments::{
     AnswersArgs, CorpusArgs, CrashArgs, DatabaseArgs, EnrichArgs, HookArgs, MeasureArgs, MemoryArgs, PagesArgs,
-    ReadArgs, ReadersArgs, RecallArgs, RootsArgs, Shape,
+    ReadArgs, ReadersArgs, RecallArgs, RelayArgs, RootsArgs, Shape,
 };
 
 const AFTER_HELP: &str = "\
@@ -137,6 +137,10 @@ enum Bench {
     /// Starts a real `baton` as throwaway daemons over transcripts in temporary directories, and calls the `baton-hook`
     /// beside it as an agent does. python3 and node, doing nothing, are measured in the same rounds.
     Hook(HookArgs),
+    /// A relay between two homes: events and conversations per second, from a session's end to a hit, its cost at rest
+    ///
+    /// Starts real daemons in temporary directories, over a folder and over a real nats-server if there is one.
+    Relay(RelayArgs),
     /// Whether everything acknowledged survives: kills a daemon under load, cuts its power
     ///
     /// Starts a real `baton` as daemons in temporary directories, with clients that call and transcripts that grow, and
@@ -170,6 +174,7 @@ fn run(command_line: &CommandLine) -> Result<ExitCode, Error> {
         #[cfg(unix)]
         Bench::Browse(args) => return browse(args),
         Bench::Recall(args) => return recall(args),
+        Bench::Relay(args) => return relay(args),
         Bench::Answers(args) => return answers(args),
         Bench::All(args) => (Part::ALL.to_vec(), args),
         Bench::Index(args) => (vec![Part::Index], args),
@@ -295,6 +300,13 @@ fn report_progress(what: &str) {
     if std::io::stderr().is_terminal() {
         print::note(&format!("{what} …"));
     }
+}
+
+fn relay(args: &RelayArgs) -> Result<ExitCode, Error> {
+    let (corpus, idle) = (args.shape.options(), Duration::from_secs(args.seconds));
+    let options = bench::RelayOptions { corpus, events: args.events, rounds: args.rounds, idle };
+    let relays = bench::relay(&options, report_progress)?;
+    print_results(&relays, &relays.tables(), args.json)
 }
 
 fn crash(args: &CrashArgs) -> Result<ExitCode, Error> {

@@ -74,6 +74,11 @@ impl NatsServer {
         }
     }
 
+    /// Its process, while it runs.
+    pub fn id(&self) -> Option<u32> {
+        self.process.as_ref().map(Child::id)
+    }
+
     /// Its address for clients.
     pub fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port("nats").unwrap_or_default())

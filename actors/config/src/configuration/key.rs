@@ -15,6 +15,8 @@ pub(super) enum Takes {
     Amount { most: f64, unit: &'static str },
     /// A non-empty text.
     Text,
+    /// One of these words.
+    Word(&'static [&'static str]),
     /// The address of an endpoint.
     Url,
     /// The name of an environment variable.
@@ -168,6 +170,12 @@ pub(super) const KEYS: &[Key] = &[
              100 ms.",
         )
     },
+    now(
+        "handoff.from",
+        Takes::Word(&["me", "team"]),
+        "\"me\"",
+        "Whose sessions are handed over: yours alone, or also what a relay brought of others, said to be theirs.",
+    ),
     now("handoff.max_bytes", whole(256, 8192, "bytes"), "2048", "Longest handoff."),
     now(
         "memory.embedding.base_url",
@@ -350,6 +358,7 @@ impl Key {
             Takes::Whole { least, most, unit } => format!("a whole number of {unit} from {least} to {most}"),
             Takes::Amount { most, unit } => format!("a number of {unit} from 0 to {most}"),
             Takes::Text => "a text".to_owned(),
+            Takes::Word(words) => words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" or "),
             Takes::Url => "an address that begins with http:// or https://".to_owned(),
             Takes::Variable => {
                 format!("the name of an environment variable (letters, digits and _, at most {VARIABLE_CHARS})")

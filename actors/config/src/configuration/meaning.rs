@@ -94,6 +94,7 @@ pub(super) fn settings(parsed: &Parsed, base: &Settings) -> Settings {
         handoff_bytes: whole("handoff.max_bytes")
             .and_then(|bytes| usize::try_from(bytes).ok())
             .unwrap_or(base.handoff_bytes),
+        handoff_of_team: said("handoff.from").map_or(base.handoff_of_team, |from| from == "team"),
         filtering: Show {
             keep_user_messages: filtering("keep_user_messages", shown.keep_user_messages),
             keep_agent_responses: filtering("keep_agent_responses", shown.keep_agent_responses),

@@ -304,6 +304,7 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
             Takes::Whole { least, most, .. } => value.as_u64().is_some_and(|number| (least..=most).contains(&number)),
             Takes::Amount { most, .. } => value.as_f64().is_some_and(|number| (0.0..=most).contains(&number)),
             Takes::Text | Takes::File | Takes::Url => is_text(),
+            Takes::Word(words) => value.as_str().is_some_and(|word| words.contains(&word)),
             Takes::Below => value.as_str().is_some_and(is_below),
             Takes::Variable => value.as_str().is_some_and(is_variable),
             // Where there are directories by default, none would be read.

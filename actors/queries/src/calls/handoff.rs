@@ -31,7 +31,7 @@ pub(crate) async fn handoff(
     let catalog = memory.catalog();
     let directory = asked.caller.directory.clone();
     let known = || {
-        let (table, settings) = catalog.now();
+        let (table, settings) = catalog.for_handoff();
         asked.project.as_deref().map(|name| resolve::project(&table, &settings, name))
     };
     let own = match (&asked.project, directory) {

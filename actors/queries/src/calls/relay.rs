@@ -101,7 +101,9 @@ impl Relay<'_> {
         dry_run: bool,
     ) -> Result<Box<RawValue>, QueryError> {
         let (table, settings) = self.catalog.now();
-        let project = resolve::project(&table, &settings, project)?;
+        // One whose sessions are all gone is no project any more, and can be taken off the list.
+        let is_listed = !shared && settings.relay.share.iter().any(|listed| listed == project);
+        let project = if is_listed { project.to_owned() } else { resolve::project(&table, &settings, project)? };
         if settings.relay.url.is_none() && shared {
             let message = "this home belongs to no team yet; `baton relay init` begins one, `join` joins one";
             return Err(failure(code::REFUSED, message).into());

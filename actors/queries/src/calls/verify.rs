@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use super::transcript_scan::with_kinds_of_progress;
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
+use baton_relay::Team;
 use baton_upkeep::verify;
 use baton_upkeep::verify::OpenHome;
 
@@ -44,6 +45,7 @@ impl Drop for CancelOnDrop {
 pub(crate) async fn verify(
     asked: VerifyParams,
     open: OpenHome,
+    team: &Arc<Team>,
     verifying: &Arc<Semaphore>,
     client: &ClientRef,
 ) -> Result<answer::Verify, QueryError> {
@@ -63,5 +65,11 @@ pub(crate) async fn verify(
     });
     let verified = with_kinds_of_progress(client, || under.progress(), work).await;
     drop(given_up_with);
-    Ok(verified?.map_err(|error| internal("verifying broke", error))?)
+    let verified = verified?.map_err(|error| internal("verifying broke", error))?;
+    if verified.findings.iter().any(|finding| finding.place.starts_with("relay/"))
+        && let Err(error) = team.fetch_damaged().await
+    {
+        tracing::warn!(%error, "what a relay brought is damaged and not fetched again");
+    }
+    Ok(verified)
 }

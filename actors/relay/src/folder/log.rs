@@ -10,7 +10,7 @@ use baton_conversation::hex;
 use sha2::{Digest, Sha256};
 
 use crate::keys::Name;
-use crate::seal::{Frame, MAX_FRAME_BYTES};
+use crate::seal::{Frame, MAX_FRAME_BYTES, MIN_FRAME_BYTES};
 
 /// Bytes before a record's payload: its tag and its length.
 const BEFORE: usize = 5;
@@ -75,6 +75,8 @@ pub(super) struct Read {
     pub(super) bytes: u64,
     /// True if more whole records may follow.
     pub(super) more: bool,
+    /// Why nothing can be read behind them.
+    pub(super) damage: Option<&'static str>,
 }
 
 fn path(folder: &Path, generation: u32) -> PathBuf {
@@ -95,10 +97,21 @@ pub(super) fn newest(folder: &Path) -> Option<(u32, u64)> {
     Some((generation, size))
 }
 
+/// The check of the record that ends at a place; empty at the beginning, and where none can be read.
+pub(super) fn check_before(folder: &Path, generation: u32, place: u64) -> String {
+    let mut check = [0; CHECK];
+    let Some(from) = place.checked_sub(CHECK as u64) else { return String::new() };
+    let read = open(&path(folder, generation)).and_then(|mut file| {
+        file.seek(SeekFrom::Start(from))?;
+        file.read_exact(&mut check)
+    });
+    read.map_or_else(|_| String::new(), |()| hex::encode(&check))
+}
+
 /// Reads whole records from a place on, until `most` bytes are passed.
 pub(super) fn read(folder: &Path, generation: u32, from: u64, most: u64) -> io::Result<Read> {
-    let mut read = Read { records: Vec::new(), bytes: 0, more: false };
-    let mut file = match transcript_file::open(&path(folder, generation)) {
+    let mut read = Read { records: Vec::new(), bytes: 0, more: false, damage: None };
+    let mut file = match open(&path(folder, generation)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(read),
         file => file?,
     };
@@ -115,7 +128,8 @@ pub(super) fn read(folder: &Path, generation: u32, from: u64, most: u64) -> io::
         }
         let length = u32::from_be_bytes([before[1], before[2], before[3], before[4]]) as usize;
         if length > MAX_FRAME_BYTES {
-            return Err(damaged("a record is longer than any frame"));
+            read.damage = Some("a record is longer than any frame");
+            return Ok(read);
         }
         let mut payload = vec![0; length];
         let mut check = [0; CHECK];
@@ -123,11 +137,12 @@ pub(super) fn read(folder: &Path, generation: u32, from: u64, most: u64) -> io::
             return Ok(read);
         }
         if Sha256::digest(&payload)[..CHECK] != check {
-            return Err(damaged("a record does not match its check"));
+            read.damage = Some("a record does not match its check");
+            return Ok(read);
         }
         read.bytes += (BEFORE + length + CHECK) as u64;
         match before[0] {
-            FRAME => read.records.push(Record::Frame(payload)),
+            FRAME if length >= MIN_FRAME_BYTES => read.records.push(Record::Frame(payload)),
             HEAD if length == 24 => {
                 let (mut stream, mut sequence) = ([0; 16], [0; 8]);
                 stream.copy_from_slice(&payload[..16]);
@@ -157,6 +172,9 @@ pub(super) fn tail(folder: &Path, generation: u32) -> io::Result<Tail> {
     let mut tail = Tail { generation, ..Tail::default() };
     loop {
         let read = read(folder, generation, tail.bytes, 4 * 1024 * 1024)?;
+        if let Some(damage) = read.damage {
+            return Err(damaged(damage));
+        }
         tail.bytes += read.bytes;
         for record in &read.records {
             let Some((stream, sequence)) = record.reaches() else { continue };
@@ -180,10 +198,11 @@ pub(super) fn append(folder: &Path, tail: &mut Tail, records: &[Record]) -> io::
     let mut bytes = Vec::new();
     records.iter().for_each(|record| record.encode(&mut bytes));
     let is_new = !transcript_file::exists(&path);
-    let mut file = following_no_link().create(true).truncate(false).write(true).open(&path)?;
+    let mut file = following_no_link().create_new(is_new).truncate(false).write(true).open(&path)?;
     if is_new {
-        adopt_mode(&path, folder)?;
+        adopt_mode(&file, folder)?;
     }
+    check_single(&file)?;
     file.set_len(tail.bytes)?;
     file.seek(SeekFrom::Start(tail.bytes))?;
     file.write_all(&bytes)?;
@@ -207,6 +226,9 @@ pub(super) fn rewrite_without(folder: &Path, tail: &Tail, stream: Name, head: u6
         loop {
             let read = read(folder, tail.generation, from, 4 * 1024 * 1024)?;
             from += read.bytes;
+            if let Some(damage) = read.damage {
+                return Err(damaged(damage));
+            }
             for record in read.records {
                 if record.reaches().is_none_or(|(of, _)| of != stream) {
                     record.encode(&mut bytes);
@@ -220,11 +242,28 @@ pub(super) fn rewrite_without(folder: &Path, tail: &Tail, stream: Name, head: u6
             }
         }
     })?;
-    for generation in generations(folder).into_iter().filter(|generation| *generation < rewritten.generation) {
-        fs::remove_file(path(folder, generation))?;
-    }
-    durable::sync_folder(folder)?;
+    remove_before(folder, rewritten.generation)?;
     Ok(rewritten)
+}
+
+/// Removes the generations before one.
+pub(super) fn remove_before(folder: &Path, generation: u32) -> io::Result<()> {
+    let older: Vec<u32> = generations(folder).into_iter().filter(|older| *older < generation).collect();
+    for older in &older {
+        fs::remove_file(path(folder, *older))?;
+    }
+    if older.is_empty() { Ok(()) } else { durable::sync_folder(folder) }
+}
+
+/// Fails if the file has another name: whoever may write here could have linked somebody's file to this one.
+fn check_single(file: &fs::File) -> io::Result<()> {
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) > 1 {
+        return Err(damaged("it is a link to another file"));
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
 }
 
 /// Options to open a file, but not what a link in its place leads to.
@@ -233,10 +272,18 @@ fn following_no_link() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     {
-        let flags = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
+        // A pipe in its place keeps nobody waiting.
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        let flags = i32::try_from(flags.bits()).unwrap_or_default();
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
     }
     options
+}
+
+/// Opens a file for reading; not what a link in its place leads to, and no pipe, whose opening would wait.
+fn open(path: &Path) -> io::Result<fs::File> {
+    let file = following_no_link().read(true).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }
 
 /// Creates a folder and those above it that are missing, each with the mode of the one that it lies in.
@@ -246,32 +293,53 @@ fn create_folder(folder: &Path) -> io::Result<()> {
     }
     let above = folder.parent().ok_or(io::ErrorKind::NotFound)?;
     if !above.is_dir() {
+        // A relay's folder that is not there is not made: it may only not be mounted.
+        let is_relay = |root: &Path| transcript_file::exists(&root.join(super::MARK));
+        above.parent().filter(|root| is_relay(root)).ok_or(io::ErrorKind::NotFound)?;
         create_folder(above)?;
     }
     match fs::create_dir(folder) {
         // Another member was faster; a link is none of theirs.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(folder)?.is_dir() => Ok(()),
-        created => created.and_then(|()| adopt_mode(folder, above)),
+        created => created.and_then(|()| match cfg!(unix) {
+            true => adopt_mode(&following_no_link().read(true).open(folder)?, above),
+            false => Ok(()),
+        }),
     }
 }
 
-/// Gives what was created the mode of the folder that it lies in.
-fn adopt_mode(path: &Path, folder: &Path) -> io::Result<()> {
+/// Gives what was created the mode of the folder that it lies in. By its handle: what has its name may be another file by
+/// now, and whose.
+fn adopt_mode(created: &fs::File, folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
-        use std::os::unix::fs::PermissionsExt as _;
-        let mode = fs::metadata(folder)?.permissions().mode();
-        let mode = if fs::metadata(path)?.is_dir() { mode & 0o7777 } else { mode & 0o666 };
-        fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+        let (mode, found) = (fs::metadata(folder)?.permissions().mode(), created.metadata()?);
+        if found.uid() != rustix::process::geteuid().as_raw() {
+            return Err(damaged("what was created is somebody else's"));
+        }
+        let mode = if found.is_dir() { mode & 0o7777 } else { mode & 0o666 };
+        created.set_permissions(fs::Permissions::from_mode(mode))?;
     }
     #[cfg(not(unix))]
-    let _ = (path, folder);
+    let _ = (created, folder);
     Ok(())
 }
 
 /// Writes a whole file, durably: a reader sees all of it or none.
-pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |out| out.write_all(bytes))
+}
+
+/// Removes what writers of a file have left unfinished.
+pub(super) fn remove_unfinished(path: &Path) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let entries = path.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
+    let is_of_it = |entry: &fs::DirEntry| {
+        let other = entry.file_name();
+        other.to_str().is_some_and(|other| other.starts_with(&format!(".{name}.")) && other.ends_with(".tmp"))
+    };
+    entries.filter(is_of_it).for_each(|entry| drop(fs::remove_file(entry.path())));
 }
 
 fn write_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
@@ -283,7 +351,7 @@ fn write_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<
     let temporary = folder.join(format!(".{name}.{}.tmp", hex::encode(&random)));
     let written = OpenOptions::new().write(true).create_new(true).open(&temporary).and_then(|mut file| {
         write(&mut file)?;
-        adopt_mode(&temporary, folder)?;
+        adopt_mode(&file, folder)?;
         file.sync_all()?;
         fs::rename(&temporary, path)
     });
@@ -292,8 +360,8 @@ fn write_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<
 }
 
 /// Reads a whole file of at most `most` bytes; `None` if there is none.
-pub(super) fn read_whole(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
-    let file = match transcript_file::open(path) {
+pub(crate) fn read_whole(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
     };

@@ -19,6 +19,17 @@ pub(super) struct Address {
     pub(super) team: Option<Name>,
     /// The servers, for messages.
     pub(super) shown: String,
+    /// True if nothing may be sent to any of them without TLS.
+    pub(super) is_tls: bool,
+}
+
+/// True if all servers of an address are on this machine.
+pub(crate) fn is_local(url: &str) -> bool {
+    let is_local = |server: &ServerAddr| {
+        let host = server.host().trim_matches(['[', ']']);
+        host == "localhost" || host.parse().is_ok_and(|host: std::net::IpAddr| host.is_loopback())
+    };
+    Address::parse(url).is_ok_and(|address| address.servers.iter().all(is_local))
 }
 
 /// True if this is meant as the address of a server.
@@ -34,7 +45,7 @@ impl Address {
     /// If it is none, or holds a secret. The message does not repeat it then.
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
         let refused = |why: &str| Err(Error::Refused(why.to_owned()));
-        let (mut servers, mut team) = (Vec::new(), None);
+        let (mut servers, mut team, mut is_tls) = (Vec::new(), None, false);
         for one in text.split(',').map(str::trim) {
             let Ok(server) = one.parse::<ServerAddr>() else {
                 return refused("a server's address is nats://HOST:PORT or tls://HOST:PORT");
@@ -54,13 +65,14 @@ impl Address {
                 return refused("a server's address is nats://HOST:PORT or tls://HOST:PORT");
             }
             team = named;
+            is_tls |= url.scheme() == "tls";
             let mut plain = url;
             plain.set_path("");
             servers.push(ServerAddr::from_url(plain).map_err(|error| Error::Refused(error.to_string()))?);
         }
         let shown = text.split(',').map(|one| one.trim().rsplit_once("//").map_or(one, |(_, rest)| rest));
         let shown = shown.map(|one| one.split('/').next().unwrap_or(one)).collect::<Vec<_>>().join(",");
-        Ok(Self { servers, team, shown })
+        Ok(Self { servers, team, shown, is_tls })
     }
 }
 

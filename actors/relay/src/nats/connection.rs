@@ -58,6 +58,8 @@ impl Connection {
             });
             std::future::ready(())
         });
+        // Servers that one tells of are none of those that were named, and may be reached without TLS.
+        let options = options.ignore_discovered_servers().require_tls(address.is_tls);
         let connected = options.connect(address.servers.clone()).await;
         let client = connected.map_err(|error| Error::Unavailable(format!("{}: {error}", address.shown)))?;
         let jetstream = ContextBuilder::new().timeout(PATIENCE).ack_timeout(PATIENCE).build(client);

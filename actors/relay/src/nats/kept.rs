@@ -76,7 +76,7 @@ impl Kept {
             count = number(&message.headers, PARTS).min(MAX_PARTS);
             bytes.extend_from_slice(&message.payload);
             if bytes.len() > most {
-                return Err(Error::Unavailable(format!("{subject} is over the bound of {most} bytes")));
+                return Err(Error::Place(format!("{subject} is over the bound of {most} bytes")));
             }
             part += 1;
         }

@@ -1,18 +1,22 @@
 //! Takes in what is on the relay, and removes what its writers want removed.
+//!
+//! The cursor always moves on. What waits for something is kept in a file beside it; what there is no room for is dropped,
+//! and everything is received again once there is room, or a writer or a key is new.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::Path;
 
 use baton_base::durable;
-use baton_conversation::hex;
-use baton_conversation::record::SessionId;
+use baton_conversation::record::{SessionId, Timestamp};
 use baton_sharing::batch::Said;
-use x25519_dalek::PublicKey;
+use serde::{Deserialize, Serialize};
 
-use super::{CURSOR, CursorV1, Member, Team};
+use super::{Member, State, Team};
 use crate::inbound::{Inbound, NotTaken, Taken};
-use crate::keys::{Keys, Name, TeamKeys, WriterId};
+use crate::keys::{Name, WriterId};
 use crate::record::Record;
-use crate::seal::{self, Frame, Kind};
+use crate::seal::{Frame, Kind};
 
 /// Most bytes of frames that wait for what they need: of one writer, of all, and of those who are not known.
 const MAX_HELD_OF_ONE: usize = 16 * 1024 * 1024;
@@ -20,56 +24,138 @@ const MAX_HELD: usize = 128 * 1024 * 1024;
 const MAX_HELD_UNKNOWN: usize = 16 * 1024 * 1024;
 /// What a held frame costs beside its bytes.
 const HELD_COST: usize = 4 * 1024;
-/// Most bytes of a team's keys.
-const MAX_KEYS_BYTES: usize = 1024 * 1024;
+/// The files of the cursor, and of the frames that are held.
+const CURSOR: &str = "cursor.json";
+const HELD: &str = "held";
+/// Largest file of the cursor.
+const CURSOR_MAX_BYTES: u64 = 4 * 1024 * 1024;
+/// Most answers of a relay in one round.
+const MOST_ANSWERS: usize = 64;
+/// How often everything may be received again.
+const AGAIN_MS: i64 = 60 * 1000;
+/// How often others are told that nothing had to be removed here: whoever says it of ever more sessions is not answered
+/// each time.
+const ACKNOWLEDGE_MS: i64 = 15 * 1000;
+
+#[derive(Serialize, Deserialize)]
+struct CursorV2 {
+    url: String,
+    cursor: String,
+    /// See [`State::has_dropped`].
+    has_dropped: bool,
+}
+
+/// Has everything received again from the start. Blocks for the disk.
+pub(crate) fn forget_cursor(folder: &Path) -> io::Result<()> {
+    match std::fs::remove_file(folder.join(CURSOR)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
 
 impl Team {
-    pub(super) async fn receive(&self, member: &mut Member) -> Result<(), String> {
-        let held: Vec<_> = std::mem::take(&mut self.state().held).into_values().collect();
-        let mut held: Vec<_> = held.into_iter().flat_map(|held| held.frames).collect();
-        // What introduces a writer stands before what they say.
-        held.sort_by_key(|frame| Frame::parse(frame).is_ok_and(|frame| frame.header.kind != Kind::Notice));
-        let before = held.len();
-        self.take_all(member, held).await?;
-        {
-            let mut state = self.state();
-            if state.has_dropped && (before == 0 || state.held_frames().count() < before) {
-                // There is room for what had to be dropped.
-                (state.has_dropped, member.cursor) = (false, member.kept.clone());
-            }
-        }
+    /// Takes in what there is. Returns false if there is more.
+    pub(crate) async fn receive(&self, member: &mut Member) -> Result<bool, String> {
+        self.take_held(member).await?;
         let mut warnings = Vec::new();
-        loop {
+        for _ in 0..MOST_ANSWERS {
             let received = member.relay.receive(&member.cursor).await.map_err(|error| error.to_string())?;
             self.take_all(member, received.frames).await?;
+            while std::mem::take(&mut self.state().may_take_held) {
+                self.take_held(member).await?;
+            }
             let is_moved = member.cursor != received.cursor;
             member.cursor = received.cursor;
+            // What could not be read is received again after the next start.
+            self.state().has_dropped |= !received.problems.is_empty();
             warnings.extend(received.problems);
-            let is_settled = {
-                let state = self.state();
-                state.held.is_empty() && !state.has_dropped
-            };
-            // Frames that are held are in memory only, so they must be received again after a restart.
-            if is_moved && is_settled {
-                self.keep_cursor(member).await?;
-                member.kept.clone_from(&member.cursor);
+            if received.is_set_back {
+                let mut state = self.state();
+                (state.is_set_back, state.has_looked_back) = (true, false);
             }
-            if !received.more {
-                self.state().warnings = warnings;
-                return Ok(());
+            if is_moved || self.state().is_held_changed {
+                self.keep_cursor(member).await?;
+            }
+            if !received.more && !self.receives_again(member) {
+                let mut state = self.state();
+                let State { held, held_since, .. } = &mut *state;
+                held_since.retain(|stream, _| held.contains_key(stream));
+                (state.warnings, state.read_at) = (warnings, Some(self.options.clock.now()));
+                return Ok(true);
             }
         }
+        Ok(false)
+    }
+
+    /// True if everything is to be received again now.
+    fn receives_again(&self, member: &mut Member) -> bool {
+        let (now, mut state) = (self.options.clock.now(), self.state());
+        let is_due = member.received_again.is_none_or(|at| at.plus_ms(AGAIN_MS) <= now);
+        let again = state.has_dropped && state.may_receive_again && is_due;
+        if again {
+            (state.has_dropped, state.may_receive_again) = (false, false);
+            (member.cursor, member.received_again) = (String::new(), Some(now));
+        }
+        again
+    }
+
+    /// Tries the frames that wait.
+    async fn take_held(&self, member: &Member) -> Result<(), String> {
+        let (held, was_changed) = {
+            let mut state = self.state();
+            (std::mem::take(&mut state.held), state.is_held_changed)
+        };
+        let mut held: Vec<_> = held.into_values().flat_map(|held| held.frames).collect();
+        let before = held.len();
+        // What introduces a writer, and what the administrator says, stands before what it is needed for.
+        held.sort_by_key(|frame| Frame::parse(frame).is_ok_and(|frame| frame.header.kind != Kind::Notice));
+        self.take_all(member, held).await?;
+        let mut state = self.state();
+        let is_less = state.held_frames().count() < before;
+        state.is_held_changed = was_changed || is_less;
+        state.may_receive_again |= is_less;
+        Ok(())
     }
 
     async fn keep_cursor(&self, member: &Member) -> Result<(), String> {
         let url = member.settings.url.clone().unwrap_or_default();
-        let stored = serde_json::to_vec(&CursorV1 { url, cursor: member.cursor.clone() });
-        let path = self.folder.join(CURSOR);
+        let (stored, held) = {
+            let mut state = self.state();
+            let held = std::mem::take(&mut state.is_held_changed).then(|| {
+                let mut held = Vec::new();
+                for frame in state.held_frames() {
+                    held.extend_from_slice(&u32::try_from(frame.len()).unwrap_or_default().to_be_bytes());
+                    held.extend_from_slice(frame);
+                }
+                held
+            });
+            (CursorV2 { url, cursor: member.cursor.clone(), has_dropped: state.has_dropped }, held)
+        };
+        let folder = self.folder.clone();
         let writing = baton_base::task::spawn_blocking(move || {
-            let bytes = stored.map_err(std::io::Error::other)?;
-            durable::write_file(&path, &bytes)
+            if let Some(held) = held {
+                durable::write_file(&folder.join(HELD), &held)?;
+            }
+            durable::write_file(&folder.join(CURSOR), &serde_json::to_vec(&stored)?)
         });
-        writing.await.map_err(std::io::Error::other).flatten().map_err(|error| error.to_string())
+        writing.await.map_err(io::Error::other).flatten().map_err(|error| error.to_string())
+    }
+
+    /// The cursor that was kept for a relay. Frames that were held then are held again. Blocks for the disk.
+    pub(super) fn read_cursor(&self, url: &str) -> String {
+        let stored: Option<CursorV2> =
+            durable::read_json(&self.folder.join(CURSOR), CURSOR_MAX_BYTES).unwrap_or_default();
+        let Some(stored) = stored.filter(|stored| stored.url == url) else { return String::new() };
+        self.state().has_dropped |= stored.has_dropped;
+        let Ok(held) = std::fs::read(self.folder.join(HELD)) else { return stored.cursor };
+        let mut rest = &held[..];
+        while let Some((length, behind)) = rest.split_first_chunk::<4>()
+            && let Some((frame, behind)) = behind.split_at_checked(u32::from_be_bytes(*length) as usize)
+        {
+            self.hold(stream_of(frame), frame, String::new(), 0);
+            rest = behind;
+        }
+        stored.cursor
     }
 
     async fn take_all(&self, member: &Member, frames: Vec<Vec<u8>>) -> Result<(), String> {
@@ -88,8 +174,14 @@ impl Team {
 
     /// Takes in one frame, or holds or refuses it.
     async fn take(&self, member: &Member, stream: (Name, Name), frame: &[u8], later: &[&[u8]]) -> Result<(), String> {
-        let is_behind = self.state().held.contains_key(&stream);
-        let known = self.known(stream);
+        let (is_behind, known) = {
+            let mut state = self.state();
+            let last = state.unconfirmed.filter(|(last, _)| (last.writer, last.stream) == stream);
+            if last.is_some_and(|(_, sequence)| Frame::parse(frame).is_ok_and(|it| it.header.sequence >= sequence)) {
+                state.unconfirmed = None;
+            }
+            (state.held.contains_key(&stream), state.known(stream))
+        };
         let inbound = Inbound {
             relay: &*member.relay,
             keys: &member.keys,
@@ -98,74 +190,87 @@ impl Team {
             later,
         };
         match inbound.take(&known, frame).await {
-            Ok(Taken::Recorded(change)) => {
+            Ok(Taken::Recorded(mut change)) => {
                 let forgotten = change.line.notice.as_ref().and_then(|notice| match &notice.said {
                     Said::Forgot { session, .. } => Some(session.clone()),
                     _ => None,
                 });
                 let writer = change.writer.clone();
-                // It begins its session anew: what it waited for before is void.
-                self.state().held.remove(&stream);
+                let had_it = {
+                    let mut state = self.state();
+                    state.taken(stream, change.line.sequence);
+                    if let Some(why) = change.refused.take() {
+                        state.refuse(stream.0, why);
+                    }
+                    let is_unsure = state.unsure.remove(&stream.1);
+                    state.is_copied |= writer == member.keys.writer() && member.is_current && !is_unsure;
+                    let known = state.writers.get(&writer);
+                    known.zip(forgotten.as_ref()).is_some_and(|(known, gone)| known.sessions.contains_key(gone))
+                };
                 self.apply(member, *change);
                 if let Some(session) = forgotten {
-                    self.withdraw(member, &writer, &session).await?;
+                    self.withdraw(member, &writer, &session, had_it).await?;
                 }
             }
             Ok(Taken::Known) => {}
-            Err(NotTaken::Held(_) | NotTaken::Refused(_)) if is_behind => self.hold(stream, frame, None),
-            Err(NotTaken::Held(why)) => self.hold(stream, frame, Some(why)),
-            Err(NotTaken::Refused(why)) => {
-                tracing::warn!(why, writer = %stream.0, "message of another member refused");
-                self.state().refuse(stream.0, why);
+            Err(NotTaken::Held { why, stored }) => self.hold(stream, frame, why, stored),
+            Err(NotTaken::Refused(_)) if is_behind => self.hold(stream, frame, String::new(), 0),
+            Err(NotTaken::Refused(why)) => self.refuse(stream.0, why),
+            Err(NotTaken::Failed(why)) => {
+                // What is recorded may be more than what is known.
+                self.state().is_stale = true;
+                return Err(why);
             }
-            Err(NotTaken::Failed(why)) => return Err(why),
         }
         Ok(())
     }
 
+    fn refuse(&self, writer: Name, why: String) {
+        if self.state().refuse(writer, why.clone()) {
+            tracing::warn!(why, %writer, "message of another member refused; further ones are counted");
+        }
+    }
+
     /// Keeps a frame until it can be taken in, or has it received again later.
-    fn hold(&self, stream: (Name, Name), frame: &[u8], why: Option<String>) {
+    fn hold(&self, stream: (Name, Name), frame: &[u8], why: String, stored: u64) {
         let mut state = self.state();
-        let cost = |frame: &[u8]| frame.len() + HELD_COST;
-        let is_known = state.names.contains_key(&stream.0);
+        let key = state.names.get(&stream.0).and_then(|id| state.writers.get(id)).map(|writer| writer.key);
+        // Anybody can put another writer's name on a frame.
+        if key.is_some_and(|key| Frame::parse(frame).is_ok_and(|frame| frame.verify(&key).is_err())) {
+            state.refuse(stream.0, "its signature is not its writer's".to_owned());
+            return;
+        }
+        let is_held = state.held.get(&stream).is_some_and(|held| held.frames.iter().any(|known| known == frame));
         let of = |select: &dyn Fn(Name) -> bool| -> usize {
-            let held = state.held.iter().filter(|((writer, _), _)| select(*writer));
-            held.flat_map(|(_, held)| &held.frames).map(|frame| cost(frame)).sum()
+            state.held.iter().filter(|((writer, _), _)| select(*writer)).map(|(_, held)| held.bytes).sum()
         };
-        let of_one = of(&|writer| writer == stream.0);
-        let alike = of(&|writer| state.names.contains_key(&writer) == is_known);
-        let most = if is_known { MAX_HELD } else { MAX_HELD_UNKNOWN };
-        if of_one + cost(frame) > MAX_HELD_OF_ONE || alike + cost(frame) > most {
+        let (of_one, cost) = (of(&|writer| writer == stream.0), frame.len() + HELD_COST);
+        let alike = of(&|writer| state.names.contains_key(&writer) == key.is_some());
+        let most = if key.is_some() { MAX_HELD } else { MAX_HELD_UNKNOWN };
+        if !is_held && (of_one + cost > MAX_HELD_OF_ONE || alike + cost > most) {
             state.has_dropped = true;
             state.refuse(stream.0, "more waits for what it needs than is kept; it is received again later".to_owned());
             return;
         }
+        state.held_since.entry(stream).or_insert_with(|| self.options.clock.now());
         let held = state.held.entry(stream).or_default();
-        held.frames.push_back(frame.to_vec());
-        if let Some(why) = why {
+        held.stored = held.stored.max(stored);
+        if !why.is_empty() {
             held.why = why;
+        }
+        if !is_held {
+            held.frames.push_back(frame.to_vec());
+            held.bytes += cost;
+            state.is_held_changed = true;
         }
     }
 
-    /// Adds keys that another member has given the team. Returns true if there were any.
+    /// Adds keys that the administrator has given the team. Returns true if there were any.
     pub(super) async fn adopt_keys(&self, member: &mut Member) -> Result<bool, String> {
-        let boxes: Vec<String> = {
-            let mut state = self.state();
-            let own = member.keys.writer();
-            let members = state.writers.values().filter(|by| !state.is_removed(&by.id));
-            let given: Vec<_> = members.filter_map(|by| by.boxes.get(own.as_str()).cloned()).collect();
-            if given == state.adopted {
-                return Ok(false);
-            }
-            state.adopted.clone_from(&given);
-            given
-        };
+        let given = self.state().new_keys(&member.keys);
         let mut is_new = false;
-        for sealed in &boxes {
-            match open_box(&member.keys, sealed) {
-                Some(team) => is_new |= member.keys.team.add_epochs(&team),
-                None => tracing::warn!("keys of the team that another member gave cannot be opened"),
-            }
+        for (epoch, key) in given {
+            is_new |= member.keys.team.add_epoch(epoch, key);
         }
         if !is_new {
             return Ok(false);
@@ -174,57 +279,98 @@ impl Team {
         let writing = baton_base::task::spawn_blocking(move || keys.write(&path));
         writing.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         tracing::info!("the team has new keys");
+        self.state().may_receive_again = true;
         Ok(true)
     }
 
-    /// Removes what another writer wants removed.
-    async fn withdraw(&self, member: &Member, writer: &WriterId, session: &SessionId) -> Result<(), String> {
+    /// Removes what another writer wants removed, if it was here.
+    async fn withdraw(
+        &self,
+        member: &Member,
+        writer: &WriterId,
+        session: &SessionId,
+        had_it: bool,
+    ) -> Result<(), String> {
         if *writer == member.keys.writer() {
             return Ok(());
         }
         let stream = (member.keys.team.writer_name(writer), member.keys.team.session_name(writer, session));
-        self.state().held.remove(&stream);
-        let is_theirs = self.others.borrow().author(session).is_some_and(|author| author.writer == writer.as_str());
-        if is_theirs {
-            self.others.send_modify(|others| others.remove(session));
-            self.options.chunks.read_also(session, None);
+        let was_held = {
+            let mut state = self.state();
+            state.owes_acknowledgement |= had_it;
+            let held = state.held.remove(&stream).is_some();
+            state.is_held_changed |= held;
+            held
+        };
+        if !had_it && !was_held {
+            return Ok(());
         }
+        // Another writer may have it as well.
+        self.show(session);
         let (record, of) = (Record::new(&self.folder, writer), session.clone());
         let removing = baton_base::task::spawn_blocking(move || record.remove(&of));
         removing.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         tracing::info!(%session, reason = "forgotten by its writer", "session of another member removed");
-        // Another writer may have it as well.
-        self.publish_others();
         Ok(())
     }
 
-    /// Tells others what was removed here as they asked.
+    /// Tells others that what they wanted removed is: at once if it was here, else now and then.
     pub(super) async fn acknowledge(&self, member: &Member) -> Result<(), String> {
-        let (mut notices, owed) = {
-            let state = self.state();
-            let Some(own) = state.writers.get(&member.keys.writer()) else { return Ok(()) };
-            let others = state.writers.values().filter(|writer| writer.id != own.id);
-            let asked = others.flat_map(|writer| writer.forgotten.keys().map(|id| (writer.id.to_string(), id.clone())));
-            (own.notices, asked.filter(|asked| !own.acknowledged.contains(asked)).collect::<Vec<_>>())
+        let now = self.options.clock.now();
+        let (mut notices, owed, asked) = {
+            let mut state = self.state();
+            let own = member.keys.writer();
+            let is_owed = state.acknowledges_later(&own);
+            state.owes_later = is_owed;
+            let is_due = |at: Timestamp| at.plus_ms(ACKNOWLEDGE_MS) <= now;
+            let Some(own) = state.writers.get(&own).filter(|_| is_owed) else { return Ok(()) };
+            if !state.owes_acknowledgement && !state.acknowledged.is_none_or(is_due) {
+                return Ok(());
+            }
+            let (mut owed, mut asked) = (Vec::new(), Vec::new());
+            for writer in state.members().filter(|writer| writer.id != own.id) {
+                let new = own.not_acknowledged(writer);
+                let before = asked.len();
+                asked.extend(new.map(|(session, _)| session.clone()));
+                owed.extend((asked.len() > before).then(|| (writer.id.to_string(), writer.notices)));
+            }
+            (own.notices, owed, asked)
         };
-        if owed.is_empty() {
-            return Ok(());
-        }
-        // Another writer may have it as well.
-        let is_shown = |session: &SessionId| self.others.borrow().get(session).is_some();
-        let asked = owed.iter().map(|(_, session)| session.clone());
-        let gone: Vec<_> = asked.filter(|session| !is_shown(session)).collect();
-        if !gone.is_empty()
-            && let Err(error) = (self.options.purge)(gone).await
+        // Those that another writer still shows are told apart by it.
+        if !asked.is_empty()
+            && let Err(error) = (self.options.purge)(asked).await
         {
             tracing::warn!(%error, "memory not purged of what others withdrew, it is said later");
             return Ok(());
         }
-        for (writer, session) in owed {
-            self.say(member, notices, Said::Acknowledged { writer, session }).await?;
+        for (writer, up_to) in owed {
+            self.say(member, notices, Said::Acknowledged { writer, notices: up_to }).await?;
             notices += 1;
         }
+        let mut state = self.state();
+        (state.owes_acknowledgement, state.owes_later, state.acknowledged) = (false, false, Some(now));
         Ok(())
+    }
+}
+
+impl State {
+    /// True if others wait to hear of this home that something is removed.
+    fn acknowledges_later(&self, own: &WriterId) -> bool {
+        let own = self.writers.get(own);
+        own.is_some_and(|own| self.members().any(|it| it.id != own.id && own.not_acknowledged(it).next().is_some()))
+    }
+
+    /// Drops held frames of a stream up to one that was taken. Those behind it are tried again.
+    fn taken(&mut self, stream: (Name, Name), sequence: u64) {
+        let Some(held) = self.held.get_mut(&stream) else { return };
+        held.frames.retain(|frame| Frame::parse(frame).is_ok_and(|frame| frame.header.sequence > sequence));
+        held.bytes = held.frames.iter().map(|frame| frame.len() + HELD_COST).sum();
+        if held.frames.is_empty() {
+            self.held.remove(&stream);
+        } else {
+            self.may_take_held = true;
+        }
+        self.is_held_changed = true;
     }
 }
 
@@ -232,12 +378,4 @@ impl Team {
 fn stream_of(frame: &[u8]) -> (Name, Name) {
     let header = Frame::parse(frame).ok().map(|frame| frame.header);
     header.map_or((Name([0; 16]), Name([0; 16])), |header| (header.writer, header.stream))
-}
-
-/// The team's keys that were sealed for this home alone.
-fn open_box(keys: &Keys, sealed: &str) -> Option<TeamKeys> {
-    let (key, sealed) = sealed.split_at_checked(64)?;
-    let secret = keys.shared_with(&PublicKey::from(hex::decode::<32>(key)?));
-    let object = hex::decode_all(sealed)?;
-    serde_json::from_slice(&seal::unseal_object(&object, &secret, MAX_KEYS_BYTES).ok()?).ok()
 }

@@ -1,18 +1,22 @@
 //! Publishes what this home owes: its introduction, sessions of shared projects, and that something is forgotten.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use baton_config::settings::Settings;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::{Row, SessionTable};
-use baton_events::session::Event;
 use baton_sharing::batch::{Notice, Said};
 use baton_views::visibility;
+use futures_util::StreamExt as _;
 
 use super::{Member, Team, is_shared, machine};
-use crate::outbound::{Draft, Error, is_owed};
-use crate::record::{Shared, Writer};
+use crate::outbound::{Draft, Error, Outbound, is_owed};
+use crate::record::{Begun, Shared, Writer};
 use crate::transport::{self, Stream};
+
+/// Sessions that are published at once.
+const AT_ONCE: usize = 4;
 
 impl Team {
     /// Makes this home known to the others, once.
@@ -20,9 +24,12 @@ impl Team {
         let (name, machine) = (self.own_name(&member.settings), machine());
         let (id, signing) = (member.keys.writer(), member.keys.signing());
         let notices = {
-            let state = self.state();
+            let mut state = self.state();
+            let before = state.introduced.replace((name.clone(), machine.clone()));
             match state.writers.get(&id) {
                 Some(own) if own.name == name && own.machine == machine && !own.has_left => return Ok(()),
+                // Of two machines with the same keys each would answer the other for ever.
+                Some(_) if before == Some((name.clone(), machine.clone())) => return Ok(()),
                 own => own.map_or(0, |own| own.notices),
             }
         };
@@ -34,7 +41,11 @@ impl Team {
 
     pub(crate) async fn say(&self, member: &Member, notices: u64, said: Said) -> Result<(), String> {
         let change = self.outbound(member).notice(notices, Notice::new(self.options.clock.now(), said)).await;
-        self.apply(member, change.map_err(|error| error.to_string())?);
+        let change = change.map_err(|error| {
+            self.state().unsure.insert(member.keys.team.notices_name(&member.keys.writer()));
+            error.to_string()
+        })?;
+        self.apply(member, change);
         Ok(())
     }
 
@@ -56,9 +67,10 @@ impl Team {
         };
         let own = state.writers.get(&member.keys.writer());
         let is_owed = |(id, row): &(SessionId, Arc<Row>)| {
+            let is_new = || is_owed(&row.state, row.version, own.and_then(|own| own.sessions.get(id)));
             is_shared(table, settings, id, row)
-                && is_owed(&row.state, row.version, own.and_then(|own| own.sessions.get(id)))
-                && !state.is_settled(id, row.version)
+                && own.is_none_or(|own| !own.withheld.contains(id))
+                && (state.lost.contains(id) || is_new() && !state.is_settled(id, row.version))
         };
         rows.into_iter().filter(is_owed).collect()
     }
@@ -67,30 +79,64 @@ impl Team {
         let table = self.options.table.now();
         let owed = self.owed(member, &table, &self.options.settings.now());
         self.state().unpublished.clear();
-        for (id, _) in owed {
-            // It may have been paused, or the session hidden, while others were published.
-            let (now, settings) = (self.options.table.now(), self.options.settings.now());
-            if settings.relay != member.settings
-                && (!settings.relay.enabled || settings.relay.url != member.settings.url)
-            {
-                return Ok(());
-            }
-            let Some(row) = now.get(&id).filter(|row| is_shared(&now, &settings, &id, row)) else { continue };
-            let known = self.state().writers.get(&member.keys.writer()).and_then(|own| own.sessions.get(&id).cloned());
-            match self.publish_session(member, &id, row, known.as_ref()).await {
-                Ok(()) => {}
-                Err(Error::Relay(error @ transport::Error::Unavailable(_))) => return Err(error.to_string()),
+        // Several at once: while one waits for the relay or the disk, another one is redacted and sealed.
+        let (is_over, mut failed) = (&AtomicBool::new(false), None);
+        let publishing = owed.into_iter().map(|(id, _)| async move {
+            let done = match is_over.load(Ordering::Relaxed) {
+                true => Ok(false),
+                false => self.publish_one(member, &id).await,
+            };
+            (id, done)
+        });
+        let mut publishing = std::pin::pin!(futures_util::stream::iter(publishing).buffer_unordered(AT_ONCE));
+        // To the end: of what was begun it must be known how far it came.
+        while let Some((id, done)) = publishing.next().await {
+            match done {
+                Ok(true) => {}
+                Ok(false) => is_over.store(true, Ordering::Relaxed),
                 Err(error) => {
+                    let stream = member.keys.team.session_name(&member.keys.writer(), &id);
                     tracing::debug!(session = %id, %error, "session not published yet");
-                    self.state().unpublished.insert(id, error.to_string());
+                    {
+                        let mut state = self.state();
+                        state.unsure.insert(stream);
+                        state.unpublished.insert(id, error.to_string());
+                    }
+                    if let Error::Relay(error @ transport::Error::Unavailable(_)) = error {
+                        is_over.store(true, Ordering::Relaxed);
+                        failed.get_or_insert(error.to_string());
+                    }
                 }
             }
         }
-        let mut state = self.state();
-        if state.unpublished.is_empty() {
-            state.looked = Some(table.position());
+        if let Some(error) = failed {
+            return Err(error);
         }
+        if is_over.load(Ordering::Relaxed) || !self.state().unpublished.is_empty() {
+            return Ok(());
+        }
+        self.is_level().map_err(|error| error.to_string())?;
+        let mut state = self.state();
+        (state.looked, state.level_at) = (Some(table.position()), Some(self.options.clock.now()));
         Ok(())
+    }
+
+    /// Publishes a session, if it is still to be. Returns false if nothing is to be published any more.
+    async fn publish_one(&self, member: &Member, id: &SessionId) -> Result<bool, Error> {
+        // It may have been paused, or the session hidden, while others were published.
+        let (now, settings) = (self.options.table.now(), self.options.settings.now());
+        if !is_open(member, &settings) {
+            return Ok(false);
+        }
+        let Some(row) = now.get(id).filter(|row| is_shared(&now, &settings, id, row)) else { return Ok(true) };
+        let (known, begun) = {
+            let state = self.state();
+            let own = state.writers.get(&member.keys.writer());
+            let known = own.and_then(|own| own.sessions.get(id).cloned());
+            (known, own.and_then(|own| own.begun.get(id).cloned()))
+        };
+        self.publish_session(member, id, row, known.as_ref(), begun.as_ref()).await?;
+        Ok(true)
     }
 
     async fn publish_session(
@@ -98,37 +144,63 @@ impl Team {
         member: &Member,
         id: &SessionId,
         row: &Arc<Row>,
-        known: Option<&Shared>,
+        before: Option<&Shared>,
+        begun: Option<&Begun>,
     ) -> Result<(), Error> {
-        // What is published by the keys of an earlier epoch can be read by those who were removed since.
+        let stream = member.keys.team.session_name(&member.keys.writer(), id);
+        let writer = member.keys.team.writer_name(&member.keys.writer());
+        let stream = Stream { writer, stream };
+        // Before anything is put beside the stream.
+        let mut reached = member.relay.head(stream).await?;
+        let is_lost = self.state().lost.contains(id);
+        if let Some(known) = before.filter(|known| known.sequence != reached && !(is_lost && reached < known.sequence))
+        {
+            tracing::debug!(session = %id, known.sequence, reached, "the relay has another state of a session");
+            if reached < known.sequence {
+                // It has gone back since it was looked at.
+                let mut state = self.state();
+                (state.has_looked_back, state.is_set_back) = (false, true);
+            }
+            return Err(transport::Error::Conflict { actual: reached }.into());
+        }
+        // What is published by the keys of an earlier epoch can be read by those who were removed since; and what another
+        // state of this home has published may be of events that are not here.
         let epoch = member.keys.team.current().0;
-        let (known_before, reached_before) = (known, known.map(|known| known.sequence));
-        let mut known = known.filter(|known| known.epoch == epoch);
+        let goes_on =
+            |known: &&Shared| known.epoch == epoch && !known.received && known.through <= row.version.0 && !is_lost;
+        let mut known = before.filter(goes_on);
         let mut draft = self.draft(id, row, known).await?;
         // What was redacted must not be readable by the key of before.
-        if known.is_some() && draft.events.iter().any(|(_, event)| matches!(event, Event::Redacted { .. })) {
+        if known.is_some() && draft.is_redacted {
             known = None;
             draft = self.draft(id, row, None).await?;
         }
-        if let Some(before) = known_before.filter(|_| known.is_none()) {
-            self.outbound(member).begin_anew(id, before).await?;
+        // Nothing was published by the key of an attempt that was interrupted, but its chunks may be there.
+        let again =
+            begun.filter(|begun| known.is_some() || before.is_none() && begun.epoch == epoch && !draft.is_redacted);
+        if known.is_none() && again.is_none() && (before.is_some() || begun.is_some()) {
+            self.outbound(member).begin_anew(id).await?;
         }
-        let reached = match reached_before {
-            Some(reached) => reached,
-            None => {
-                let stream = member.keys.team.session_name(&member.keys.writer(), id);
-                let writer = member.keys.team.writer_name(&member.keys.writer());
-                member.relay.head(Stream { writer, stream }).await?
-            }
-        };
+        // Those who have what the relay has lost know its sequence.
+        if let Some(known) = before.filter(|known| known.sequence > reached) {
+            member.relay.raise(stream, known.sequence).await?;
+            reached = known.sequence;
+        }
         let mut changes = Vec::new();
-        let published = self.outbound(member).session(id, row.version, draft, known, reached, &mut changes).await;
+        let goes_on = || {
+            let (now, settings) = (self.options.table.now(), self.options.settings.now());
+            is_open(member, &settings) && now.get(id).is_some_and(|row| is_shared(&now, &settings, id, row))
+        };
+        let outbound = Outbound { goes_on: &goes_on, ..self.outbound(member) };
+        let published = outbound.session(id, row.version, draft, (known, again), reached, &mut changes).await;
         // Those that were published count, whatever came after.
         for change in changes {
             self.apply(member, change);
         }
         published?;
-        self.state().settled.insert(id.clone(), row.version);
+        let mut state = self.state();
+        state.lost.remove(id);
+        state.settled.insert(id.clone(), row.version);
         Ok(())
     }
 
@@ -138,27 +210,41 @@ impl Team {
         drafting.await.map_err(|error| Error::Here(error.to_string()))?
     }
 
-    /// Has the others remove what was forgotten, deleted or excluded here, and destroys what is left of it on the relay.
-    pub(crate) async fn forget(&self, member: &Member) -> Result<(), String> {
+    /// Has the others remove what was forgotten, deleted or excluded here, and destroys what is left of it on the relay. A
+    /// session for which that fails holds up no other.
+    pub(crate) async fn forget(&self, member: &Member) {
+        self.state().undestroyed.clear();
         for id in self.own_sessions(|own| self.hidden_of(own)) {
-            self.retract(member, &id).await?;
+            if let Err(error) = self.retract(member, &id).await {
+                self.state().undestroyed.insert(id, error);
+            }
         }
         for id in self.own_sessions(|own| own.forgotten.keys().cloned().collect()) {
             if !self.state().destroyed.contains(&id) {
-                self.outbound(member).destroy(&id).await.map_err(|error| error.to_string())?;
-                self.state().destroyed.insert(id);
+                let destroyed = self.outbound(member).destroy(&id).await;
+                let mut state = self.state();
+                match destroyed {
+                    Ok(()) => drop(state.destroyed.insert(id)),
+                    Err(error) => drop(state.undestroyed.insert(id, error.to_string())),
+                }
             }
         }
-        Ok(())
     }
 
-    /// What was published of sessions that may not be shown any more.
+    /// What is on the relay of sessions that may not be shown any more.
     pub(crate) fn hidden_of(&self, own: &Writer) -> Vec<SessionId> {
         let (table, settings) = (self.options.table.now(), self.options.settings.now());
         // One that is not known here any more stays: its log may be lost.
-        let is_hidden =
-            |id: &&SessionId| table.get(id).is_some() && visibility::is_hidden(&table, &settings, &[], id.as_str());
-        own.sessions.keys().filter(is_hidden).cloned().collect()
+        let is_hidden = |id: &&SessionId| {
+            table.get(id).is_some_and(|row| {
+                visibility::is_hidden(&table, &settings, &[], id.as_str())
+                    // Of what nobody has seen yet nothing stays.
+                    || own.begun.contains_key(*id)
+                        && !own.sessions.contains_key(*id)
+                        && !is_shared(&table, &settings, id, row)
+            })
+        };
+        own.on_relay().filter(is_hidden).cloned().collect()
     }
 
     /// Some of what this home has published.
@@ -179,4 +265,9 @@ impl Team {
         };
         self.say(member, notices, Said::Forgot { session: id.clone(), sequence }).await
     }
+}
+
+/// True if the relay is not paused, and the one that the member is connected to.
+fn is_open(member: &Member, settings: &Settings) -> bool {
+    settings.relay == member.settings || settings.relay.enabled && settings.relay.url == member.settings.url
 }

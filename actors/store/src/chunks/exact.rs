@@ -62,5 +62,8 @@ fn put(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     if fs::exists(path).unwrap_or(false) {
         return Ok(());
     }
-    File::create(path).and_then(|mut file| file.write_all(bytes)).map_err(io_error("write", path))
+    // A crash leaves no half of it under its name. The caller makes it durable.
+    let unfinished = path.with_extension("tmp");
+    let written = File::create(&unfinished).and_then(|mut file| file.write_all(bytes));
+    written.and_then(|()| fs::rename(&unfinished, path)).map_err(io_error("write", path))
 }

@@ -266,7 +266,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             self.commit()?;
             self.purge()?;
         }
-        if !more && self.take_in_large()? {
+        if !more && (self.take_in_large()? || self.follow_large_other()?) {
             return Ok(Some(Duration::ZERO));
         }
         let pause = self.large.pause(Instant::now());

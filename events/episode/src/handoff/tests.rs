@@ -65,6 +65,7 @@ fn told(episode: &Episode, occasion: Occasion, max_bytes: usize) -> answer::Hand
         project: Some("/srv/harbor"),
         ended_at: Some(Timestamp(1_773_480_413_589)),
         ended_by: Some(CloseReason::HookClear),
+        author: None,
         claimed_by: None,
         changed: if occasion == Occasion::Handoff { &changed } else { &[] },
         max_bytes,

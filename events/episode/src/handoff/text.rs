@@ -143,14 +143,18 @@ fn opening(about: &About<'_>) -> String {
     let at = about.ended_at.map(|at| at.to_string());
     let minute = at.as_deref().and_then(|at| at.get(..16)).unwrap_or_default().replace('T', " ");
     let agent = about.agent.map(|agent| format!("{} ", agent.title())).unwrap_or_default();
+    let plain = |name: &str| super::path(name).replace(['<', '>'], "");
+    let author =
+        about.author.map(|(name, machine)| format!(" by {} on {}, not by your user", plain(name), plain(machine)));
+    let author = author.unwrap_or_default();
     let whose = match (about.occasion, minute.is_empty()) {
         (Occasion::Compaction, _) => {
             "What this session came to before its conversation was compacted, by its transcript.".to_owned()
         }
-        (Occasion::Handoff, true) => format!("An earlier {agent}session in this project: {short}."),
+        (Occasion::Handoff, true) => format!("An earlier {agent}session in this project{author}: {short}."),
         (Occasion::Handoff, false) => {
             let how = how(about.ended_by);
-            format!("An earlier {agent}session in this project: {short}, ended {minute} UTC{how}.")
+            format!("An earlier {agent}session in this project{author}: {short}, ended {minute} UTC{how}.")
         }
     };
     let taken = match about.claimed_by {

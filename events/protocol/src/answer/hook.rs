@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Author;
+
 /// Result of `hook`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -88,6 +90,9 @@ pub struct Handoff {
     pub project: Option<String>,
     /// The session that hands over.
     pub session_id: Option<String>,
+    /// Who wrote it, if it is not of this home.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<Author>,
     /// The agent of that session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,

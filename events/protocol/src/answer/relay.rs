@@ -30,6 +30,9 @@ pub struct RelayStatus {
     pub machine: String,
     /// Fingerprint of this home's key.
     pub writer: Option<String>,
+    /// The name by which this home's files on the relay go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<String>,
     /// The projects that are shared.
     pub share: Vec<String>,
     /// What is behind.
@@ -59,6 +62,9 @@ pub struct RelayBehind {
     pub events: u64,
     /// Their bytes, as far as they are known.
     pub bytes: u64,
+    /// How long the oldest of them has waited; in the other direction also how long ago the relay was last read, while
+    /// it is not reached.
+    pub seconds: u64,
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -77,7 +83,10 @@ pub struct RelayWriter {
     /// True for this home.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub me: bool,
-    /// True if a member has removed it from the team.
+    /// True for the home that began the team, which alone removes members.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub admin: bool,
+    /// True if it was removed from the team, or has no keys of it any more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
     /// True if it has left the team.

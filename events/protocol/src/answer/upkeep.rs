@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::is_zero;
+
 /// Result of `log/verify`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -58,6 +60,9 @@ pub struct Checked {
     pub conversation_bytes: u64,
     /// Notes, against their hashes.
     pub notes: u64,
+    /// Sessions of others that a relay brought, against their hashes.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub others: u64,
     /// Documents of the memory, against a rebuilt one.
     pub documents: u64,
 }

@@ -25,7 +25,7 @@ const BEGIN: u64 = 2;
 /// Rounds of one session.
 const ROUNDS: u64 = 14;
 /// Events of one session; the last round is not resumed.
-pub(super) const EVENTS_PER_SESSION: u64 = BEGIN + ROUNDS * ROUND - 1;
+pub(in super::super) const EVENTS_PER_SESSION: u64 = BEGIN + ROUNDS * ROUND - 1;
 /// Conversations that are made durable together, as the indexer does.
 const TOGETHER: u64 = 64;
 /// Start of the first session: 2026-03-14.
@@ -33,7 +33,7 @@ const BEGUN: i64 = 1_773_480_000_000;
 const MINUTE: i64 = 60_000;
 
 /// Writes `sessions` sessions into an empty home.
-pub(super) async fn write(home: &Path, sessions: u64) -> Result<(), Error> {
+pub(in super::super) async fn write(home: &Path, sessions: u64) -> Result<(), Error> {
     let chunks = ChunkStore::open(home.join("blobs")).map_err(|error| failed(&error))?;
     let (fold, _table) = baton_journal::session_table::TableFold::new();
     let journal = DiskJournal::open(Options::new(home.join("log"), Timestamp(BEGUN)), Box::new(fold))

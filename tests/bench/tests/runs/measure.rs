@@ -181,3 +181,20 @@ fn what_is_asked_for_is_found() {
     assert!(refused.err.contains("questions[0] (1): there is no session \"s\""), "{}", refused.err);
     world.assert_nothing_is_left();
 }
+
+#[test]
+fn a_relay_is_measured_over_a_folder_and_a_server() {
+    let world = World::new();
+    let few = ["relay", "--events", "200", "--rounds", "2", "--seconds", "0"];
+    let measured = world.run_ok(&with_small(&[&few[..], &["--json"]].concat())).json();
+    let over_folder = &measured["folder"];
+    assert_eq!(
+        (&over_folder["events"]["sessions"], &over_folder["conversations"]["sessions"]),
+        (&3.into(), &10.into())
+    );
+    assert_eq!(over_folder["end_to_hit"]["n"], 2, "{measured}");
+    assert!(over_folder["relay_bytes"].as_u64().unwrap() > 0 && text(&measured["how"]).contains("relay join"));
+    let server = &measured["server"];
+    assert!(server["end_to_hit"]["n"] == 2 || text(&server["skipped"]).contains("nats-server"), "{measured}");
+    world.assert_nothing_is_left();
+}

@@ -5,16 +5,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use baton_conversation::record::SessionId;
 use baton_events::memo;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_redaction::redact;
 
+use super::interrupt::OtherWork;
 use super::{Error, Interrupt, Projector};
+use crate::indexer::large::is_large;
+use baton_events::session::EpisodeRef;
+use baton_memory::Error as MemoryError;
 
 /// Sessions that are put in before the log is looked at again.
 const STEP: usize = 8;
+/// How long a large one keeps other work waiting at least, once it was put off.
+const PATIENCE_MIN: Duration = Duration::from_millis(100);
 
 /// What is known of them.
 #[derive(Default)]
@@ -23,6 +30,8 @@ pub(super) struct OthersPut {
     known: BTreeMap<SessionId, Arc<Row>>,
     /// Sessions to look at.
     left: BTreeSet<SessionId>,
+    /// Large ones, which were put off: how long each keeps other work waiting when it is tried again.
+    large: BTreeMap<SessionId, Duration>,
     /// True if everything was compared since the memory was opened or started over.
     is_compared: bool,
     /// True if something was put in or removed since the last commit.
@@ -61,7 +70,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         for _ in 0..STEP {
             let Some(id) = self.others.left.pop_first() else { return Ok(false) };
-            self.follow_other(&id)?;
+            self.follow_other(&id, None)?;
         }
         Ok(!self.others.left.is_empty())
     }
@@ -71,7 +80,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.others = OthersPut::default();
     }
 
-    fn follow_other(&mut self, id: &SessionId) -> Result<(), Error> {
+    /// Puts in one session as it is now. A large one is put off until there is nothing else; `patience` is what it has then.
+    fn follow_other(&mut self, id: &SessionId, patience: Option<Duration>) -> Result<(), Error> {
         let table = self.options.table.now();
         if is_of_log(&table, id) {
             // The log's own session has its place in the memory.
@@ -103,7 +113,18 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             }
         };
         if !is_current {
-            self.put(id, row, current, Interrupt::never())?;
+            match (is_large(current), patience) {
+                (false, _) => self.put(id, row, current, Interrupt::never())?,
+                (true, None) => {
+                    self.others.large.entry(id.clone()).or_default();
+                    return Ok(());
+                }
+                (true, Some(patience)) => {
+                    if !self.put_large(id, row, current, patience)? {
+                        return Ok(());
+                    }
+                }
+            }
             self.others.is_dirty |= self.dirty_since.is_some();
             // If this home reads the session itself one day, it is put in anew as a whole; and its files are another's.
             self.put.remove(id);
@@ -112,6 +133,36 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         self.others.known.insert(id.clone(), row.clone());
         Ok(())
+    }
+}
+
+impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
+    /// Puts in a large session of others if one was put off. Returns true if one was.
+    pub(super) fn follow_large_other(&mut self) -> Result<bool, Error> {
+        let Some((id, patience)) = self.others.large.pop_first() else { return Ok(false) };
+        self.follow_other(&id, Some(patience)).map(|()| true)
+    }
+
+    /// Puts in a large session unless somebody waits for the log meanwhile. Returns false if it was put off again.
+    fn put_large(
+        &mut self,
+        id: &SessionId,
+        row: &Row,
+        current: &EpisodeRef,
+        patience: Duration,
+    ) -> Result<bool, Error> {
+        // Commit first, so that abandoning it loses nothing else.
+        self.commit()?;
+        let (options, began) = (self.options.clone(), Instant::now());
+        let work = OtherWork::of(&options, &self.coverage, &self.large, self.applied, patience);
+        match self.put(id, row, current, Interrupt::until_stopped(&|| work.check())) {
+            Err(Error::Memory(MemoryError::GaveWay)) => {
+                self.left_out.clear(id);
+                self.others.large.insert(id.clone(), (2 * began.elapsed()).max(PATIENCE_MIN));
+                Ok(false)
+            }
+            put => put.map(|()| true),
+        }
     }
 }
 

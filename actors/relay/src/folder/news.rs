@@ -1,0 +1,60 @@
+//! What the operating system tells of the folders of writers, so that a change on this machine is noticed at once. It
+//! tells nothing of what other machines change in a network file system, so that this is only a help.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::Notify;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct News {
+    came: Arc<Notify>,
+    watched: Mutex<Watched>,
+}
+
+#[derive(Default)]
+struct Watched {
+    /// Absent where the system has none to give.
+    watcher: Option<RecommendedWatcher>,
+    is_begun: bool,
+    folders: BTreeSet<PathBuf>,
+}
+
+impl News {
+    /// Watches folders from now on; those that cannot be watched are left out. Blocks for a moment.
+    pub(super) fn watch(&self, folders: impl Iterator<Item = PathBuf>) {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if !watched.is_begun {
+            let came = self.came.clone();
+            let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                // Reading tells nothing new.
+                if event.is_ok_and(|event| !event.kind.is_access()) {
+                    came.notify_one();
+                }
+            });
+            (watched.watcher, watched.is_begun) = (watcher.ok(), true);
+        }
+        for folder in folders {
+            let Watched { watcher: Some(watcher), folders, .. } = &mut *watched else { return };
+            if !folders.contains(&folder) && watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok() {
+                folders.insert(folder);
+            }
+        }
+    }
+
+    /// Resolves when something has changed, or after this time.
+    pub(super) async fn come_or(&self, most: Duration) {
+        let _ = tokio::time::timeout(most, self.came.notified()).await;
+    }
+}
+
+impl fmt::Debug for News {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("News")
+    }
+}

@@ -1,0 +1,218 @@
+//! What the lines of a writer come to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use baton_conversation::hash::ContentHash;
+use baton_conversation::hex;
+use baton_conversation::record::{SessionId, Timestamp};
+use baton_events::session::State;
+use baton_sharing::batch::{Conversation, Error, Said};
+use baton_sharing::membership::Membership;
+use ed25519_dalek::VerifyingKey;
+
+use super::{Intended, Line, MadeOf};
+use crate::keys::{Name, Secret, WriterId};
+
+/// A session of a writer.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    /// Sequence of the last message of its stream.
+    pub(crate) sequence: u64,
+    /// How many events it has on the writer's machine, as far as they were published.
+    pub(crate) through: u64,
+    /// What its published events come to.
+    pub(crate) state: State,
+    /// When it was first recorded here, and last.
+    pub(crate) since: Timestamp,
+    pub(crate) at: Timestamp,
+    /// Its current conversation.
+    pub(crate) conversation: Option<Conversation>,
+    /// Its own key, and the epoch of the key that this one is sealed by.
+    pub(crate) key: Secret,
+    pub(crate) epoch: u32,
+    /// See [`Line::made_of`].
+    pub(crate) made_of: MadeOf,
+    /// True if the events come to what the writer has.
+    pub(crate) agrees: bool,
+    /// See [`Line::received`].
+    pub(crate) received: bool,
+}
+
+/// That a session must be removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tombstone {
+    /// The sequence that its stream had.
+    pub(crate) sequence: u64,
+    /// The notice that says it.
+    pub(crate) notice: u64,
+}
+
+/// What lies beside the stream of a session that is not published yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Begun {
+    pub(crate) key: Secret,
+    pub(crate) epoch: u32,
+    pub(crate) objects: BTreeSet<ContentHash>,
+}
+
+impl Shared {
+    /// Bytes of its conversation, before compression.
+    fn stored(&self) -> u64 {
+        let chunks = self.conversation.iter().flat_map(|conversation| &conversation.chunks);
+        chunks.map(|chunk| chunk.bytes).fold(0, u64::saturating_add)
+    }
+}
+
+/// A writer, as far as their messages were recorded.
+#[derive(Clone, Debug)]
+pub(crate) struct Writer {
+    pub(crate) id: WriterId,
+    pub(crate) name: String,
+    pub(crate) machine: String,
+    /// Since when they are known here.
+    pub(crate) since: Timestamp,
+    /// Their public key: the first notice has it.
+    pub(crate) key: VerifyingKey,
+    /// The epoch of the team's key by which they introduced themselves.
+    pub(crate) introduced: u32,
+    /// Sequence of their last notice, taken or not.
+    pub(crate) notices: u64,
+    /// Their public key for what is sealed for them alone.
+    pub(crate) box_key: [u8; 32],
+    /// True if they have left.
+    pub(crate) has_left: bool,
+    /// What they say of who belongs to the team: it counts if they are its administrator.
+    pub(crate) membership: Membership,
+    pub(crate) sessions: BTreeMap<SessionId, Shared>,
+    /// Sessions that they want removed everywhere.
+    pub(crate) forgotten: BTreeMap<SessionId, Tombstone>,
+    /// Of this home: sessions that another state of it has withdrawn, and this one has not.
+    pub(crate) withheld: BTreeSet<SessionId>,
+    /// Of this home: what was put beside streams, and no batch names yet.
+    pub(crate) begun: BTreeMap<SessionId, Begun>,
+    /// The last notice of each other writer up to which they have removed what those wanted removed.
+    pub(crate) acknowledged: BTreeMap<String, u64>,
+    /// Their sessions by the names of the streams, those that they want removed among them.
+    pub(crate) streams: BTreeMap<Name, SessionId>,
+    /// Bytes of their conversations, before compression.
+    pub(crate) stored: u64,
+    /// Bytes of their record when it was last compacted.
+    pub(crate) compacted: u64,
+}
+
+impl Writer {
+    /// Of this home: the sessions of which something is on the relay, or was withdrawn by another state of it.
+    pub(crate) fn on_relay(&self) -> impl Iterator<Item = &SessionId> {
+        let beside = self.begun.keys().chain(&self.withheld).filter(|id| !self.sessions.contains_key(*id));
+        self.sessions.keys().chain(beside)
+    }
+
+    /// What another writer wants removed and this one has not said to be.
+    pub(crate) fn not_acknowledged<'a>(&self, of: &'a Self) -> impl Iterator<Item = (&'a SessionId, &'a Tombstone)> {
+        let known = self.acknowledged.get(of.id.as_str()).copied().unwrap_or_default();
+        of.forgotten.iter().filter(move |(_, tombstone)| tombstone.notice > known)
+    }
+
+    /// A writer by their first notice; `None` if it is none, or its key is not that of this writer.
+    pub(crate) fn joined(id: &WriterId, line: &Line) -> Option<Self> {
+        let Said::Joined { name, machine, key, box_key } = &line.notice.as_ref()?.said else { return None };
+        let key = VerifyingKey::from_bytes(&hex::decode(key)?).ok()?;
+        if WriterId::of(&key) != *id || key.is_weak() {
+            return None;
+        }
+        Some(Self {
+            id: id.clone(),
+            name: name.clone(),
+            machine: machine.clone(),
+            since: line.at,
+            key,
+            introduced: line.epoch,
+            notices: 1,
+            box_key: hex::decode(box_key)?,
+            has_left: false,
+            membership: Membership::default(),
+            sessions: BTreeMap::new(),
+            forgotten: BTreeMap::new(),
+            withheld: BTreeSet::new(),
+            begun: BTreeMap::new(),
+            acknowledged: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            stored: 0,
+            compacted: 0,
+        })
+    }
+
+    /// Adds a message.
+    pub(crate) fn apply(&mut self, line: &Line) -> Result<(), Error> {
+        if line.session().is_none() {
+            self.notices = line.sequence;
+        }
+        if let Some(notice) = &line.notice {
+            self.membership.apply(&notice.said);
+            match &notice.said {
+                Said::Joined { name, machine, .. } => {
+                    (self.name, self.machine, self.has_left) = (name.clone(), machine.clone(), false);
+                }
+                Said::Left => self.has_left = true,
+                Said::Removed { .. } => {}
+                Said::Forgot { session, sequence } => {
+                    let gone = self.sessions.remove(session);
+                    self.stored = self.stored.saturating_sub(gone.as_ref().map_or(0, Shared::stored));
+                    // Messages of before may come again when their key is gone.
+                    let stream = line.gone.as_deref().and_then(Name::parse);
+                    self.streams.extend(stream.map(|stream| (stream, session.clone())));
+                    let known = self.forgotten.entry(session.clone()).or_default();
+                    let reached = gone.map_or(0, |gone| gone.sequence).max(*sequence).max(known.sequence);
+                    *known = Tombstone { sequence: reached, notice: line.sequence };
+                    self.begun.remove(session);
+                    match line.received {
+                        true => self.withheld.insert(session.clone()),
+                        false => self.withheld.remove(session),
+                    };
+                }
+                Said::Acknowledged { writer, notices } => {
+                    self.acknowledged.insert(writer.clone(), *notices);
+                }
+            }
+        }
+        if let (Some(Intended { session, objects }), Some(key)) = (&line.intended, &line.key) {
+            let new = || Begun { key: key.clone(), epoch: line.epoch, objects: BTreeSet::new() };
+            let begun = self.begun.entry(session.clone()).or_insert_with(new);
+            (begun.key, begun.epoch) = (key.clone(), line.epoch);
+            begun.objects.extend(objects);
+        }
+        if let (Some(batch), Some(key)) = (&line.batch, &line.key) {
+            self.forgotten.remove(&batch.session);
+            self.withheld.remove(&batch.session);
+            if batch.conversation.is_some() {
+                self.begun.remove(&batch.session);
+            }
+            let before = self.sessions.get(&batch.session);
+            let size_before = before.map_or(0, Shared::stored);
+            let state = batch.fold(before.map(|before| before.state.clone()).unwrap_or_default())?;
+            let conversation = batch.conversation.clone();
+            let shared = Shared {
+                sequence: line.sequence,
+                through: batch.through,
+                since: line.since.or_else(|| Some(before?.since)).unwrap_or(line.at),
+                at: line.at,
+                agrees: batch.agrees_with(&state),
+                // Chunks of one conversation are no parts of another one.
+                made_of: match (&line.made_of, &conversation) {
+                    (Some(made_of), _) => made_of.clone(),
+                    (None, Some(_)) => MadeOf::default(),
+                    (None, None) => before.map(|before| before.made_of.clone()).unwrap_or_default(),
+                },
+                conversation: conversation.or_else(|| before?.conversation.clone()),
+                received: line.received,
+                key: key.clone(),
+                epoch: line.epoch,
+                state,
+            };
+            self.stored = (self.stored + shared.stored()).saturating_sub(size_before);
+            self.streams.extend(Name::parse(&line.stream).map(|stream| (stream, batch.session.clone())));
+            self.sessions.insert(batch.session.clone(), shared);
+        }
+        Ok(())
+    }
+}

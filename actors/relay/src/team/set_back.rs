@@ -1,0 +1,110 @@
+//! Publishes again what a relay has lost: its folder or its files were set back to an earlier state, or somebody has
+//! purged it.
+//!
+//! A session is begun anew behind the sequence that it had, so that those who have it already and those who have nothing
+//! come to the same. Notices are repeated as they were: the first one is what others know this home by.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use baton_base::durable;
+use baton_conversation::record::SessionId;
+use baton_sharing::batch::Notice;
+
+use super::{Member, Team};
+use crate::keys::Name;
+use crate::record::{Line, Record};
+use crate::transport::Stream;
+
+/// How many of what was published last are looked at: more than are published at once.
+const LAST: usize = 16;
+/// The file of the sessions that were lost, which stays until all of them are published again: a stream that goes on
+/// behind the sequence it had does not show any more that it has nothing.
+const MARK: &str = "set-back.json";
+const MARK_MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+impl Team {
+    /// Looks once after each opening, and whenever the relay has gone back, whether it still has what this home published.
+    pub(super) async fn look_back(&self, member: &Member) -> Result<(), String> {
+        let failed = |error: crate::transport::Error| error.to_string();
+        // What was published last and was not read again is what an earlier state lacks first.
+        let unconfirmed = self.state().unconfirmed;
+        if let Some((stream, sequence)) = unconfirmed
+            && member.relay.head(stream).await.map_err(failed)? < sequence
+        {
+            let mut state = self.state();
+            (state.is_set_back, state.has_looked_back) = (true, false);
+        }
+        let mark = self.folder.join(MARK);
+        let (own, sessions) = {
+            let state = self.state();
+            let Some(own) = state.writers.get(&member.keys.writer()).filter(|_| !state.has_looked_back) else {
+                return Ok(());
+            };
+            let reached = own.sessions.iter().map(|(id, shared)| (id.clone(), shared.sequence));
+            (own.id.clone(), reached.collect::<Vec<_>>())
+        };
+        let writer = member.keys.team.writer_name(&own);
+        let said = Record::new(&self.folder, &own);
+        let said = baton_base::task::spawn_blocking(move || said.read());
+        let said = said.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        let last = said.iter().flatten().rev().filter(|line| line.sequence > 0).take(LAST);
+        let last = last.filter_map(|line| Some((Stream { writer, stream: Name::parse(&line.stream)? }, line.sequence)));
+        let last: Vec<(Stream, u64)> = last.collect();
+        let said: Vec<(u64, u32, Notice)> = said.into_iter().flatten().filter_map(notice).collect();
+        let notices = Stream { writer, stream: member.keys.team.notices_name(&own) };
+        let head = member.relay.head(notices).await.map_err(failed)?;
+        let mut is_last_lost = false;
+        for (stream, sequence) in last {
+            is_last_lost |= member.relay.head(stream).await.map_err(failed)? < sequence;
+        }
+        let is_lost = is_last_lost || said.iter().any(|(sequence, ..)| *sequence > head);
+        let known: Option<BTreeSet<SessionId>> =
+            durable::read_json(&mark, MARK_MAX_BYTES).map_err(|error| error.to_string())?;
+        if !is_lost && !self.state().is_set_back && known.is_none() {
+            self.state().has_looked_back = true;
+            return Ok(());
+        }
+        // A crash in between must not leave it half done.
+        let mut lost = known.unwrap_or_default();
+        self.keep_lost(&lost)?;
+        for (sequence, epoch, notice) in said.into_iter().filter(|(sequence, ..)| *sequence > head) {
+            let sent = self.outbound(member).send_notice(sequence - 1, epoch, &notice).await;
+            sent.map_err(|error| error.to_string())?;
+        }
+        for (session, sequence) in sessions {
+            let stream = Stream { writer, stream: member.keys.team.session_name(&own, &session) };
+            if member.relay.head(stream).await.map_err(failed)? < sequence {
+                lost.insert(session);
+            }
+        }
+        self.keep_lost(&lost)?;
+        let mut state = self.state();
+        state.lost = lost;
+        tracing::warn!(sessions = state.lost.len(), "relay was set back, what it lost is published again");
+        // What was destroyed may be there again.
+        state.destroyed.clear();
+        (state.looked, state.is_set_back, state.has_looked_back) = (None, false, true);
+        state.unconfirmed = None;
+        Ok(())
+    }
+
+    fn keep_lost(&self, lost: &BTreeSet<SessionId>) -> Result<(), String> {
+        let bytes = serde_json::to_vec(lost).map_err(|error| error.to_string())?;
+        durable::write_file(&self.folder.join(MARK), &bytes).map_err(|error| error.to_string())
+    }
+
+    /// Everything that could be published is: what the relay had lost is there again.
+    pub(super) fn is_level(&self) -> io::Result<()> {
+        self.state().lost.clear();
+        match std::fs::remove_file(self.folder.join(MARK)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Its sequence, the epoch of the key that it was sealed by, and the notice.
+fn notice(line: Line) -> Option<(u64, u32, Notice)> {
+    Some((line.sequence, line.epoch, line.notice?))
+}

@@ -1,0 +1,216 @@
+//! What this home knows of its team, in memory.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use baton_config::settings::Settings;
+use baton_conversation::record::{Position, SequenceNumber, SessionId, Timestamp};
+use baton_sharing::membership::Membership;
+
+use crate::boxes;
+use crate::inbound::{Change, Known, KnownWriter};
+use crate::keys::{Keys, Name, Secret, TeamKeys, WriterId};
+use crate::record::Writer;
+use crate::transport::Stream;
+
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) writers: BTreeMap<WriterId, Writer>,
+    /// The writers by their names on the relay.
+    pub(super) names: BTreeMap<Name, WriterId>,
+    /// The team's administrator.
+    pub(crate) admin: Option<WriterId>,
+    /// This home.
+    pub(crate) own: Option<WriterId>,
+    /// Frames whose stream waits, in order, and why.
+    pub(crate) held: BTreeMap<(Name, Name), Held>,
+    /// Since when they wait.
+    pub(crate) held_since: BTreeMap<(Name, Name), Timestamp>,
+    /// True if frames were dropped that have to be received again, from the start.
+    pub(super) has_dropped: bool,
+    /// True if something has changed by which they may be of use, or find room.
+    pub(super) may_receive_again: bool,
+    /// True if held frames may be taken now.
+    pub(super) may_take_held: bool,
+    /// True if the held frames on disk are others.
+    pub(super) is_held_changed: bool,
+    /// True if the state may be behind what is recorded.
+    pub(crate) is_stale: bool,
+    /// Refused frames by writer, all who are unknown as one: how many, and why the last one.
+    pub(super) refused: BTreeMap<Option<WriterId>, (u64, String)>,
+    /// Why the relay or this machine does not do what it should.
+    pub(crate) problem: Option<String>,
+    /// What is wrong with what others have put on the relay.
+    pub(crate) warnings: Vec<String>,
+    /// True if what the relay has of this home was looked at since it was opened.
+    pub(super) has_looked_back: bool,
+    /// True if it is in an earlier state than when it was last read.
+    pub(super) is_set_back: bool,
+    /// What was published last, until it was received again.
+    pub(super) unconfirmed: Option<(Stream, u64)>,
+    /// Sessions of this home that it has lost.
+    pub(crate) lost: BTreeSet<SessionId>,
+    /// Sessions of this home whose traces on the relay are gone.
+    pub(super) destroyed: BTreeSet<SessionId>,
+    /// The name and machine by which this process has introduced this home.
+    pub(super) introduced: Option<(String, String)>,
+    /// Streams in which something may have been published of which no record was made.
+    pub(super) unsure: BTreeSet<Name>,
+    /// True if something of this home has come that it has not said: somebody else has its keys.
+    pub(super) is_copied: bool,
+    /// When others were last told what was removed here, and whether they wait for it.
+    pub(super) acknowledged: Option<Timestamp>,
+    pub(super) owes_acknowledgement: bool,
+    /// True if they do, but not urgently.
+    pub(super) owes_later: bool,
+    /// True if the last round came to its end.
+    pub(crate) is_connected: bool,
+    /// When the relay was last read to its end, and when nothing was left to publish.
+    pub(crate) read_at: Option<Timestamp>,
+    pub(crate) level_at: Option<Timestamp>,
+    /// Versions of sessions that have nothing more to publish.
+    pub(super) settled: BTreeMap<SessionId, SequenceNumber>,
+    /// Position up to which the session table was looked at.
+    pub(super) looked: Option<Position>,
+    /// The settings for which that holds.
+    pub(super) looked_by: Option<Arc<Settings>>,
+    /// Why single sessions of this home are not published.
+    pub(super) unpublished: BTreeMap<SessionId, String>,
+    /// Why single sessions are not removed from the relay yet.
+    pub(crate) undestroyed: BTreeMap<SessionId, String>,
+    /// Projects of this home by the address of their repository.
+    pub(super) remotes: BTreeMap<String, String>,
+}
+
+#[derive(Default)]
+pub(crate) struct Held {
+    pub(crate) frames: VecDeque<Vec<u8>>,
+    pub(crate) why: String,
+    /// Bytes of the frames, with what each costs beside them.
+    pub(super) bytes: usize,
+    /// Bytes of conversations that may be stored for them.
+    pub(super) stored: u64,
+}
+
+impl State {
+    /// True if this version of a session has nothing more to publish.
+    pub(crate) fn is_settled(&self, id: &SessionId, version: SequenceNumber) -> bool {
+        self.settled.get(id) == Some(&version)
+    }
+
+    /// What the team's administrator has said.
+    pub(crate) fn membership(&self) -> Option<&Membership> {
+        self.admin.as_ref().and_then(|admin| self.writers.get(admin)).map(|admin| &admin.membership)
+    }
+
+    /// True if the administrator has removed this writer.
+    pub(crate) fn is_removed(&self, writer: &WriterId) -> bool {
+        self.membership().is_some_and(|membership| membership.is_removed(writer.as_str()))
+    }
+
+    /// True if a writer belongs to the team. Whoever has left does until there are new keys.
+    pub(crate) fn is_member(&self, writer: &Writer) -> bool {
+        let by = |membership: &Membership| membership.is_member(writer.id.as_str(), writer.introduced);
+        self.membership().is_none_or(by)
+    }
+
+    /// Those who belong to the team.
+    pub(crate) fn members(&self) -> impl Iterator<Item = &Writer> {
+        self.writers.values().filter(|writer| self.is_member(writer))
+    }
+
+    /// What keeps single sessions of this home from being published.
+    pub(crate) fn unpublished(&self) -> impl Iterator<Item = String> + '_ {
+        let removed =
+            self.undestroyed.iter().map(|(id, why)| format!("session {id} is not removed from the relay: {why}"));
+        removed.chain(self.unpublished.iter().map(|(id, why)| format!("session {id} is not published: {why}")))
+    }
+
+    /// Applies what was recorded.
+    pub(super) fn apply(&mut self, team: &TeamKeys, change: &Change) {
+        let Change { writer: id, line, compacted, .. } = change;
+        let applied = match self.writers.get_mut(id) {
+            Some(writer) => writer.apply(line).map_err(|error| error.to_string()),
+            None => match Writer::joined(id, line) {
+                Some(writer) => {
+                    self.names.insert(team.writer_name(id), id.clone());
+                    self.writers.insert(id.clone(), writer);
+                    // What was dropped because nobody knew its writer may be of use now.
+                    self.may_receive_again = true;
+                    Ok(())
+                }
+                None => Err("it does not introduce its writer".to_owned()),
+            },
+        };
+        if let Err(error) = applied {
+            tracing::error!(error, writer = %id, "recorded message not applied");
+            self.is_stale = true;
+        }
+        if let (Some(size), Some(writer)) = (compacted, self.writers.get_mut(id)) {
+            writer.compacted = *size;
+        }
+    }
+
+    /// The keys that the administrator has given the team and this home has not taken yet.
+    pub(super) fn new_keys(&self, keys: &Keys) -> Vec<(u32, Secret)> {
+        let own = keys.writer();
+        let given = self.membership().into_iter().flat_map(|membership| membership.keys_of(own.as_str()));
+        let new = given.filter(|(epoch, ..)| keys.team.of_epoch(*epoch).is_none());
+        let opened = new.filter_map(|(epoch, hash, sealed)| {
+            let key = boxes::open(keys, sealed).filter(|key| key.hash() == hash);
+            if key.is_none() {
+                tracing::warn!(epoch, "the key that the administrator has given this home is another one");
+            }
+            Some((epoch, key?))
+        });
+        opened.collect()
+    }
+
+    /// What is known of a stream and its writer.
+    pub(super) fn known(&self, (writer, stream): (Name, Name)) -> Known {
+        let known = self.names.get(&writer).and_then(|id| self.writers.get(id));
+        let is_waiting = self.held.keys().any(|(of, _)| *of == writer);
+        let session = known.and_then(|known| known.sessions.get(known.streams.get(&stream)?).cloned());
+        let held =
+            self.held.iter().filter(|((of, held), _)| *of == writer && *held != stream).map(|(_, held)| held.stored);
+        let stored = known.map_or(0, |known| known.stored).saturating_add(held.fold(0, u64::saturating_add));
+        let membership = match known {
+            None => self.membership().cloned().unwrap_or_default(),
+            Some(_) => Membership::default(),
+        };
+        let writer = known.map(|known| KnownWriter {
+            id: known.id.clone(),
+            key: known.key,
+            notices: known.notices,
+            is_member: self.is_member(known),
+            sessions: known.sessions.len(),
+            stored,
+            gone: known.streams.get(&stream).and_then(|of| known.forgotten.get(of)).map(|gone| gone.sequence),
+            compacted: known.compacted,
+        });
+        let members = if known.is_none() { self.members().filter(|member| !member.has_left).count() } else { 0 };
+        Known { members, writer, is_waiting, session, membership }
+    }
+
+    /// Counts a refused frame. Returns true if it is the first of its writer.
+    pub(super) fn refuse(&mut self, writer: Name, why: String) -> bool {
+        let refused = self.refused.entry(self.names.get(&writer).cloned()).or_default();
+        *refused = (refused.0.saturating_add(1), why);
+        refused.0 == 1
+    }
+
+    /// All frames that wait.
+    pub(crate) fn held_frames(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.held.values().flat_map(|held| &held.frames)
+    }
+
+    /// This home's name on the relay.
+    pub(crate) fn own_name(&self) -> Option<Name> {
+        self.names.iter().find(|(_, id)| self.own.as_ref() == Some(*id)).map(|(name, _)| *name)
+    }
+
+    /// What was refused of a writer; of `None`, of all who are unknown.
+    pub(crate) fn refused_of(&self, writer: Option<&WriterId>) -> Option<&(u64, String)> {
+        self.refused.get(&writer.cloned())
+    }
+}
