@@ -255,13 +255,17 @@ impl Team {
 
     /// Has the others remove a session of this home.
     pub(crate) async fn retract(&self, member: &Member, id: &SessionId) -> Result<(), String> {
+        let stream = member.keys.team.session_name(&member.keys.writer(), id);
+        let writer = member.keys.team.writer_name(&member.keys.writer());
+        // More may be there than is recorded here, if its key could not be read.
+        let head = member.relay.head(Stream { writer, stream }).await.map_err(|error| error.to_string())?;
         let (notices, sequence) = {
             let mut state = self.state();
             state.destroyed.remove(id);
             state.settled.remove(id);
             let own = state.writers.get(&member.keys.writer());
             let reached = own.and_then(|own| own.sessions.get(id)).map_or(0, |own| own.sequence);
-            (own.map_or(0, |own| own.notices), reached)
+            (own.map_or(0, |own| own.notices), reached.max(head))
         };
         self.say(member, notices, Said::Forgot { session: id.clone(), sequence }).await
     }
