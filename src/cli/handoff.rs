@@ -93,10 +93,7 @@ fn for_claude(text: &str) -> String {
 fn show(output: &Output, handoff: &Handoff) {
     for line in shortened(output, handoff) {
         let line = print::plain(&line);
-        match line.starts_with('#') {
-            true => output.line(&output.styled(Style::Strong, &line)),
-            false => output.line(&line),
-        }
+        output.line(&if line.starts_with('#') { output.styled(Style::Strong, &line) } else { line });
     }
 }
 

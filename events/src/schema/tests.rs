@@ -130,7 +130,7 @@ proptest! {
         comes_back(&protocol::Failure { code: i64::from(limit) - 40_000, message: text.clone() })?;
         let (project, query) = (dir.clone(), text.clone());
         comes_back(&protocol::SearchParams { query, project, limit, turns: None, wait, stored: wait, caller: caller.clone() })?;
-        comes_back(&protocol::SessionsParams { state: dir.clone(), project: dir.clone(), agent: wait.then_some(protocol::Agent::Codex), subagents: wait, since: dir.clone(), until: dir.clone(), ids: words.clone(), limit: days, skip: limit, stored: wait, caller: caller.clone() })?;
+        comes_back(&protocol::SessionsParams { who: dir.clone(), state: dir.clone(), project: dir.clone(), agent: wait.then_some(protocol::Agent::Codex), subagents: wait, since: dir.clone(), until: dir.clone(), ids: words.clone(), limit: days, skip: limit, stored: wait, caller: caller.clone() })?;
         comes_back(&protocol::ShowParams { session: text.clone() })?;
         let (session, reason, command_id) = (dir.clone(), dir.clone(), Some(text.clone()));
         let deadline_ms = u64::from(pid);

@@ -405,13 +405,9 @@ fn subject(text: &str) -> Option<String> {
     let (first, _) = document.unwrap_or(message).trim_start().split_once('\n')?;
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let closed = first.contains(['"', '\'']) && document.is_none();
-    let mut shown = format!("{} -m \"{}\"", words(before), words(first));
-    for word in switched_off(text) {
-        if !before.contains(&*word) {
-            shown.push(' ');
-            shown.push_str(&word);
-        }
-    }
+    let off = switched_off(text).into_iter().filter(|word| !before.contains(&**word));
+    let shown = format!("{} -m \"{}\"", words(before), words(first));
+    let shown = off.fold(shown, |shown, word| format!("{shown} {word}"));
     (!closed && !first.trim().is_empty()).then_some(shown)
 }
 
