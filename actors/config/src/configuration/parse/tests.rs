@@ -41,7 +41,7 @@ fn every_key_of_today_is_taken() {
     "lazy_index": {"budget_ms": 0}
   },
   "hooks": {"enabled": false, "socket_path": "~/run/baton.sock", "timeout_ms": 300},
-  "handoff": {"max_bytes": 4096},
+  "handoff": {"from": "team", "max_bytes": 4096},
   "memory": {"embedding": {"base_url": "http://127.0.0.1:11434/v1/", "model": "nomic", "api_key_env": "MY_KEY",
                            "dimensions": 256}},
   "vault": {"enabled": true, "path": "~/notes", "root": "agents/claude", "compact_lines": 300, "compact_days": 7,
