@@ -19,7 +19,7 @@ use home::Home;
 use sea::{Chance, Lossy, Sea};
 
 /// Histories in a normal run.
-const SEEDS: u64 = 40;
+const SEEDS: u64 = 12;
 /// Rounds after which everything must be at rest.
 const MOST_ROUNDS: usize = 60;
 
