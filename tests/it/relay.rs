@@ -385,4 +385,14 @@ fn a_removed_member_reads_nothing_that_is_published_later() {
     for world in [ann, &carl, &dora] {
         assert!(!world.found("echidna").contains(&id(3)));
     }
+    // Two in a row, while nothing else goes out or comes in: the second gets a key of its own.
+    ann.ok(&["relay", "pause"]);
+    for world in [&carl, &dora] {
+        ann.ok(&["relay", "remove", &text(&status(world)["writer"])[..8], "--yes"]);
+    }
+    ann.ok(&["relay", "resume"]);
+    for world in [&carl, &dora] {
+        let is_told = || list(&status(world)["problems"]).iter().any(|told| text(told).contains("removed this home"));
+        assert!(wait(is_told), "{}", status(world));
+    }
 }

@@ -26,6 +26,8 @@ use crate::transport::{self, Slot};
 const WELCOME: u32 = 2;
 /// How long an invitation may be used.
 const VALID_MS: i64 = 24 * 60 * 60 * 1000;
+/// How often a removal receives before it gives up: a relay must not keep it for ever.
+const MOST_READS: usize = 16;
 /// Fewest characters of a fingerprint that name a writer.
 const MIN_PREFIX: usize = 8;
 /// The file of the invitations that this home has given.
@@ -180,8 +182,9 @@ impl Team {
             return Err(unusable("the invitation has expired"));
         }
         opening::open(&url, &settings.relay, Some(welcome.team.team_name())).await?;
-        blocking(move || Ok(Keys::generate(welcome.team)?.write(&path)?)).await?;
+        // Used up before there are keys: with keys and no address this home could neither go on nor join again.
         relay.delete(Slot::Named(invitation.slot)).await?;
+        blocking(move || Ok(Keys::generate(welcome.team)?.write(&path)?)).await?;
         Ok(url)
     }
 
@@ -195,8 +198,19 @@ impl Team {
         let mut round = self.round.lock().await;
         self.member(&mut round).await?;
         if let Some(member) = round.as_mut() {
-            // Who has just joined gets the new key as well.
-            self.receive(member).await.map_err(Error::Failed)?;
+            // Who has just joined gets the new key as well, and it must be newer than all that were given.
+            let mut is_level = false;
+            for _ in 0..MOST_READS {
+                let is_all = self.receive(member).await.map_err(Error::Failed)?;
+                is_level = !self.adopt_keys(member).await.map_err(Error::Failed)? && is_all;
+                if is_level {
+                    break;
+                }
+            }
+            if !is_level {
+                return Err(Error::Failed("not all that others published has been received yet: try again".to_owned()));
+            }
+            self.introduce(member).await.map_err(Error::Failed)?;
         }
         let member = self.member(&mut round).await?;
         let own = member.keys.writer();
@@ -235,8 +249,13 @@ impl Team {
         }
         let said = Said::Removed { writers: vec![removed.to_string()], epoch, key: key.hash(), boxes: sealed };
         self.say(member, notices, said).await.map_err(Error::Failed)?;
+        if !self.state().is_removed(&removed) {
+            return Err(Error::Failed(format!("{name} is still a member: try again")));
+        }
+        if let Some(member) = round.as_mut() {
+            self.adopt_keys(member).await.map_err(Error::Failed)?;
+        }
         drop(round);
-        // This home takes the key as the others do.
         self.nudge();
         Ok(name)
     }

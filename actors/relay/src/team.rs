@@ -299,7 +299,13 @@ impl Team {
     pub(crate) async fn forget_all(&self) {
         *self.round.lock().await = None;
         *self.state() = State::default();
+        let ids: Vec<SessionId> = self.others.borrow().iter().map(|(id, _)| id.clone()).collect();
         self.replace_others(Others::default());
+        if !ids.is_empty()
+            && let Err(error) = (self.options.purge)(ids).await
+        {
+            tracing::warn!(%error, "the files of the index may hold words of others until it is written anew");
+        }
     }
 
     pub(crate) fn own_name(&self, settings: &settings::Relay) -> String {

@@ -1,5 +1,6 @@
 //! `relay`: begins, joins and leaves a team, says what is shared and what is behind.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use baton_config::configuration::Configuration;
@@ -108,8 +109,13 @@ impl Relay<'_> {
             let message = "this home belongs to no team yet; `baton relay init` begins one, `join` joins one";
             return Err(failure(code::REFUSED, message).into());
         }
-        if shared && !std::path::Path::new(&project).is_absolute() {
+        if shared && !Path::new(&project).is_absolute() {
             let message = format!("{project} is no directory of this machine; a project is shared by its directory");
+            return Err(failure(code::REFUSED, message).into());
+        }
+        let above = settings.relay.share.iter().find(|it| **it != project && Path::new(&project).starts_with(it));
+        if !shared && let Some(above) = above {
+            let message = format!("{project} is shared as a part of {above}; `baton relay unshare {above}` stops that");
             return Err(failure(code::REFUSED, message).into());
         }
         let (team, of) = (self.team.clone(), project.clone());

@@ -83,8 +83,9 @@ impl Kept {
         Ok(Some(bytes))
     }
 
-    /// Replaces what lies at a subject.
+    /// Replaces what lies at a subject. The server would only drop what was there; a key must be overwritten.
     pub(super) async fn put(&self, subject: String, bytes: Vec<u8>) -> Result<(), Error> {
+        self.erase(&subject).await?;
         let sent =
             self.connection.jetstream.publish(subject, bytes.into()).await.map_err(|error| self.failed(error))?;
         sent.await.map(drop).map_err(|error| self.failed(error))

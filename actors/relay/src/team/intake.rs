@@ -266,7 +266,7 @@ impl Team {
     }
 
     /// Adds keys that the administrator has given the team. Returns true if there were any.
-    pub(super) async fn adopt_keys(&self, member: &mut Member) -> Result<bool, String> {
+    pub(crate) async fn adopt_keys(&self, member: &mut Member) -> Result<bool, String> {
         let given = self.state().new_keys(&member.keys);
         let mut is_new = false;
         for (epoch, key) in given {
@@ -309,7 +309,12 @@ impl Team {
         self.show(session);
         let (record, of) = (Record::new(&self.folder, writer), session.clone());
         let removing = baton_base::task::spawn_blocking(move || record.remove(&of));
-        removing.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+        let removed = removing.await.map_err(|error| error.to_string());
+        if let Err(error) = removed.and_then(|removed| removed.map_err(|error| error.to_string())) {
+            // The notice is recorded and does not come again: its conversation is removed when the records are read anew.
+            self.state().is_stale = true;
+            return Err(error);
+        }
         tracing::info!(%session, reason = "forgotten by its writer", "session of another member removed");
         Ok(())
     }

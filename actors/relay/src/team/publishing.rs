@@ -20,23 +20,24 @@ const AT_ONCE: usize = 4;
 
 impl Team {
     /// Makes this home known to the others, once.
-    pub(super) async fn introduce(&self, member: &Member) -> Result<(), String> {
+    pub(crate) async fn introduce(&self, member: &Member) -> Result<(), String> {
         let (name, machine) = (self.own_name(&member.settings), machine());
         let (id, signing) = (member.keys.writer(), member.keys.signing());
         let notices = {
-            let mut state = self.state();
-            let before = state.introduced.replace((name.clone(), machine.clone()));
+            let state = self.state();
             match state.writers.get(&id) {
                 Some(own) if own.name == name && own.machine == machine && !own.has_left => return Ok(()),
                 // Of two machines with the same keys each would answer the other for ever.
-                Some(_) if before == Some((name.clone(), machine.clone())) => return Ok(()),
+                Some(_) if state.introduced == Some((name.clone(), machine.clone())) => return Ok(()),
                 own => own.map_or(0, |own| own.notices),
             }
         };
         let key = baton_conversation::hex::encode(signing.verifying_key().as_bytes());
         let box_key = baton_conversation::hex::encode(member.keys.box_key().as_bytes());
-        let said = Said::Joined { name, machine, key, box_key };
-        self.say(member, notices, said).await
+        let said = Said::Joined { name: name.clone(), machine: machine.clone(), key, box_key };
+        self.say(member, notices, said).await?;
+        self.state().introduced = Some((name, machine));
+        Ok(())
     }
 
     pub(crate) async fn say(&self, member: &Member, notices: u64, said: Said) -> Result<(), String> {
