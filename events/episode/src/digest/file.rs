@@ -47,29 +47,19 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut uncounted: BTreeSet<usize> = BTreeSet::new();
-    let mut own: BTreeMap<usize, OwnLines<'_>> = BTreeMap::new();
-    let mut read: BTreeSet<&str> = BTreeSet::new();
+    let mut own: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
     for (at, deed) in timeline.deeds.iter().enumerate() {
         let stands = !timeline.undone.edits.contains(&at);
-        read.extend(deed.reading().map(|path| timeline.relative_path(path)));
         for (path, added, removed) in written(deed) {
             let (added, removed) = if stands { (added, removed) } else { (0, 0) };
-            let is_new =
-                !known.contains_key(timeline.relative_path(path)) && !read.contains(timeline.relative_path(path));
             let index = *known.entry(timeline.relative_path(path).to_owned()).or_insert(files.len());
             if index == files.len() {
                 files.push(FileModified { path: path.to_owned(), line: deed.line, ..FileModified::default() });
             }
             let file = &mut files[index];
-            let is_created = is_new && stands && removed == 0;
-            let own = own.entry(index).or_insert_with(|| OwnLines { is_created, ..OwnLines::default() });
-            if own.is_created {
-                file.added = file.added.saturating_add(added).saturating_sub(removed);
-            } else {
-                file.added = file.added.saturating_add(added);
-                file.removed = file.removed.saturating_add(removed);
-            }
-            if deed.effect().is_some_and(|edit| stands && own.may_be_replaced_by(edit)) {
+            file.added = file.added.saturating_add(added);
+            file.removed = file.removed.saturating_add(removed);
+            if deed.effect().is_some_and(|edit| stands && may_replace(own.entry(index).or_default(), edit)) {
                 uncounted.insert(index);
             }
             file.deleted = deed.input("change") == Some("delete");
@@ -98,26 +88,18 @@ pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
     files
 }
 
-/// Lines that the session added to a file.
-#[derive(Default)]
-struct OwnLines<'t> {
-    /// The session created the file: all lines are its own.
-    is_created: bool,
-    lines: BTreeSet<&'t str>,
-}
-
-impl<'t> OwnLines<'t> {
-    /// Notes the lines that an edit adds, and returns true if it may remove some that the session added: they are in no
-    /// difference to before, but equal lines elsewhere are.
-    fn may_be_replaced_by(&mut self, edit: &'t Edit) -> bool {
-        let tells = |line: &&str| line.contains(char::is_alphanumeric);
-        let (old, new): (Vec<&str>, Vec<&str>) = (edit.old_text.lines().collect(), edit.new_text.lines().collect());
-        let is_own = |line: &&str| tells(line) && !new.contains(line) && self.lines.contains(line);
-        let is_cut = edit.old_text.ends_with('…') && !self.lines.is_empty();
-        let replaces = !self.is_created && (is_cut || old.iter().any(is_own));
-        self.lines.extend(new.iter().filter(|line| tells(line) && !old.contains(line)));
-        replaces
-    }
+/// Notes the lines that an edit adds to the `own` ones, those that the session added to the file, and returns true if it may
+/// have replaced some of these. A line that was added and replaced is in no difference to the file before; whether an equal
+/// line is the same is not known.
+fn may_replace<'t>(own: &mut BTreeSet<&'t str>, edit: &'t Edit) -> bool {
+    let tells = |line: &&str| line.contains(char::is_alphanumeric);
+    let (old, new): (Vec<&str>, Vec<&str>) = (edit.old_text.lines().collect(), edit.new_text.lines().collect());
+    let is_cut = |text: &str| text.ends_with('…');
+    // What was cut off may be anything.
+    let hides = is_cut(&edit.old_text) && !own.is_empty() || edit.removed > 0 && own.iter().any(|line| is_cut(line));
+    let replaces = hides || old.iter().any(|line| tells(line) && !new.contains(line) && own.contains(line));
+    own.extend(new.iter().filter(|line| is_cut(line) || tells(line) && !old.contains(line)));
+    replaces
 }
 
 /// Returns a command line with a program in it, which may write to any file that it names.
