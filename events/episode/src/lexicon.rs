@@ -97,6 +97,8 @@ signs! {
     Cause = "cause",
     /// A cause that was named is taken back: `was not the problem`.
     Denial = "denial",
+    /// Nothing has to be done: `no change needed`.
+    Needless = "needless",
     /// Something lacks or is not as it should be: `missing`, `should`.
     Lack = "lack",
     /// Something was changed: `fixed`, `replaced`.

@@ -81,7 +81,11 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
         let mut choices: Vec<Choice<'_>> = Vec::new();
         let mut introduced = ("", false);
         for (at, sentence) in sentences.iter().enumerate() {
-            if sentence.quoted || is_aside(sentence) || sentence.point && reports_lines(sentence.text) {
+            if sentence.quoted
+                || is_aside(sentence)
+                || is_led_aside(above(reply.text, sentence))
+                || sentence.point && reports_lines(sentence.text)
+            {
                 continue;
             }
             // Who thinks aloud before acting takes the last way that they name.
@@ -116,7 +120,9 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             }
             // What is done to other things than files stands if it follows, or is named.
             let stands = stands || (leads_to_act || sentence.text.contains('`')) && acted();
-            let taken = stands && told.takes() || is_followed && told.proposes();
+            // What was only announced on the way, and then looked into, was not done yet.
+            let is_idle = !concluded && !leads_to_act && told.announces_way();
+            let taken = stands && !is_idle && told.takes() || is_followed && told.proposes();
             let explained = leads_to_act && (told.limits_or_explains() || told.draws_consequence() || told.contrasts())
                 || leads_to_edit && told.prefers();
             let is_listed = || sentence.point && Signs::read(sentence.head).has(Sign::DecisionHead);
@@ -125,7 +131,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
                 0 if concludes && !is_of_checks(sentence) && changed().tells(sentence.text, &told) => REPLACING_WORTH,
                 0 if concludes
                     && told.limits_result()
-                    && !is_led_aside(sentence)
+                    && !is_led_aside(sentence.text)
                     && changed().mentions(sentence.text) =>
                 {
                     1
@@ -174,7 +180,9 @@ impl Choice<'_> {
             return Some(text);
         }
         let before = self.at.checked_sub(1).and_then(|before| sentences.get(before));
-        let before = before.filter(|before| !before.point && !is_point).map(|before| plain(before.text));
+        let before = before
+            .filter(|before| !before.point && !is_point && !is_led_aside(before.text))
+            .map(|before| plain(before.text));
         let says_enough = |before: &String| before.split_whitespace().count() >= MIN_WORDS || !before.is_ascii();
         if is_connected(&text) {
             return Some(format!("{} {text}", before?));
@@ -307,10 +315,16 @@ fn is_of_checks(sentence: &Sentence<'_>) -> bool {
         || file_above(sentence).is_some_and(stated::names_test)
 }
 
-/// Returns true for a sentence whose lead says that it is about something else than the change: `Current state: …`.
-fn is_led_aside(sentence: &Sentence<'_>) -> bool {
-    let lead = sentence.text.split_once(": ").map_or("", |(lead, _)| lead);
+/// Returns true for a text whose lead says that it is about something else than the change: `Current state: …`.
+fn is_led_aside(text: &str) -> bool {
+    let lead = text.split_once(": ").map_or("", |(lead, _)| lead);
     Signs::read(lead).has_any(&[Sign::AsideHead, Sign::CheckHead])
+}
+
+/// Returns what stands before a sentence in its paragraph.
+fn above<'a>(reply: &'a str, sentence: &Sentence<'a>) -> &'a str {
+    let before = &reply[..sentence.text.as_ptr().addr() - reply.as_ptr().addr()];
+    before.rsplit_once("\n\n").map_or(before, |(_, paragraph)| paragraph)
 }
 
 /// Returns true for a change or a command that does something.

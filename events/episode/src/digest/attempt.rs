@@ -1,6 +1,6 @@
 //! Every tool call in order, with its result. A result that cannot be known is unknown.
 
-use super::command::{Command, Ran};
+use super::command::{Command, Ran, switched_off};
 use super::evidence::complaint;
 use super::excerpt::{one_line, without_filter_mark};
 use super::timeline::{Deed, Timeline};
@@ -71,9 +71,14 @@ pub fn attempts<'a>(items: &'a [Item], mut each: impl FnMut(Attempt<'a>)) {
     }
 }
 
-/// Returns a command line of a call as lists show it: with the directory that it changes to if that lies below `home`.
+/// Returns a command line of a call as lists show it: with the directory that it changes to if that lies below `home`, and
+/// with what switches off a check if that was cut with the message of a commit.
 pub(super) fn shown(deed: &Deed<'_>, command: &Command<'_>, home: Option<&str>) -> String {
-    in_its_directory(deed, command, home, &without_filter_mark(command.shown()))
+    let kept = without_filter_mark(command.shown());
+    let whole = deed.call.and_then(|call| call.git_line.as_deref());
+    let off = whole.map(switched_off).unwrap_or_default();
+    let line = off.iter().fold(kept, |line, word| if line.contains(word) { line } else { format!("{line} {word}") });
+    in_its_directory(deed, command, home, &line)
 }
 
 /// Puts before a part of a command line what leads to a directory below `home`.

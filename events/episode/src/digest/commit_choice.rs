@@ -200,7 +200,8 @@ fn announced(reply: &Message<'_>, command: &str) -> Option<Found> {
     let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
     let last = &sentences[sentences.len().saturating_sub(2)..];
     let text = last.iter().map(|sentence| plain(sentence.text)).collect::<Vec<_>>().join(" ");
-    let told = format!("{} (`{command}`)", text.trim_end_matches([':', '.']));
+    // What cuts the sentence cuts its end.
+    let told = format!("`{command}`: {}", text.trim_end_matches([':', '.']));
     (!text.is_empty()).then(|| Found { place: reply.place, said: pointed(&told, reply), by_person: false })
 }
 

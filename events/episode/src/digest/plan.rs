@@ -1,6 +1,7 @@
 //! Approved plans: what they decide, and which of the files they name nobody touched.
 
 mod left_out;
+mod reported;
 mod unapproved;
 
 pub(super) use self::left_out::left_out;
@@ -9,6 +10,7 @@ pub(super) use self::unapproved::unapproved;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use self::reported::Reported;
 use super::DECISION_CHARS;
 use super::excerpt::{one_line, without_filter_mark};
 use super::label::without_brackets;
@@ -33,7 +35,7 @@ const MIN_CHOICES: usize = 2;
 /// Words before the file that an item is about: `New file: src/a.rs`.
 const WORDS_BEFORE: usize = 2;
 /// A plan tells new parts up to so many choices in all.
-const MAX_PARTS: usize = 3;
+const MAX_PARTS: usize = 4;
 /// Fewest words of prose that say what a part does, and bytes of its name.
 const MIN_PROSE: usize = 7;
 const MIN_NAME_BYTES: usize = 6;
@@ -207,6 +209,7 @@ impl Plan<'_> {
                     };
                     let labelled = items.iter().filter(|item| labelled(item) && !limits_step(item));
                     properties.extend(labelled.filter(|item| done.concludes(item)).copied().map(plain));
+                    parts.extend(done.reported.step(section.heading).filter(|_| section.kind == Kind::Step));
                     if !names_test(section.heading) {
                         let new =
                             sentences().filter(|found| (is_own(found) || !found.point) && done.introduces(found.text));
@@ -217,6 +220,7 @@ impl Plan<'_> {
             }
         }
         chosen.extend(properties);
+        chosen.retain(|text| !done.reported.dismisses(text));
         chosen.sort_by_key(|text| !done.concludes(text));
         told.extend(chosen);
         told.truncate(MAX_OF_SENTENCES);
@@ -239,6 +243,7 @@ pub(super) struct Done<'a> {
     /// Headings that were written.
     headings: BTreeSet<String>,
     edits: Substitutions<'a>,
+    reported: Reported,
 }
 
 impl<'a> Done<'a> {
@@ -252,6 +257,7 @@ impl<'a> Done<'a> {
             written: texts.flat_map(significant_words).collect(),
             headings: lines.filter(|line| line.starts_with('#')).map(title).collect(),
             edits: Substitutions::read(timeline, 0..timeline.deeds.len()),
+            reported: Reported::read(timeline),
         }
     }
 

@@ -117,6 +117,11 @@ impl Told {
             && commits(&self.own) != Some(false)
     }
 
+    /// Returns true if a clause of it announces which way the speaker is about to go.
+    pub(super) fn announces_way(&self) -> bool {
+        self.own.split([',', ':', '—']).any(|clause| Signs::read(clause.trim()).begins(Sign::Announce))
+    }
+
     /// Returns true if it says that something is better, or that the speaker is about to do that.
     pub(super) fn reconsiders(&self) -> bool {
         self.signs.has(Sign::Choose) && (self.signs.begins(Sign::Announce) || self.prefers())

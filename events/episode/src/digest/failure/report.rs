@@ -327,11 +327,12 @@ struct Mended<'a> {
 impl<'a> Mended<'a> {
     fn of(timeline: &Timeline<'a>, round: &Round<'_>, prompt: &str) -> Option<Self> {
         let mut mended: Option<Self> = None;
-        for deed in timeline.deeds.get(round.deeds.clone()).unwrap_or_default() {
+        for at in round.deeds.clone() {
+            let deed = &timeline.deeds[at];
             let command = deed.parsed_command();
             let steps = command.map(Command::steps).unwrap_or_default();
             let changing = steps.iter().find(|step| step.changes() && !step.text().starts_with("git add"));
-            if !deed.succeeded() {
+            if !deed.succeeded() || timeline.undone.edits.contains(&at) {
                 continue;
             }
             if deed.edit().is_none() && changing.is_none() {

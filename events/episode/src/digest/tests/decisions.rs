@@ -336,7 +336,7 @@ fn a_commit_of_some_files_and_an_overridden_safeguard_are_choices() {
     check(status(&all).ok("git add . && git commit -m x"), &[]);
     check(status(&all).ok("git status"), &[]);
     let forced = || Session::default().prompt("Commit it").reply("The hook tests the harbour. This is a text.");
-    let told = (2, "The hook tests the harbour. This is a text (`git commit --no-verify`)");
+    let told = (2, "`git commit --no-verify`: The hook tests the harbour. This is a text");
     check(forced().ok("git commit --no-verify -m x"), &[told]);
     let again = forced().ok("git commit --no-verify -m x").reply("And the rest.").ok("git commit --no-verify -m y");
     check(again, &[told]);
@@ -471,7 +471,7 @@ fn what_is_deleted_to_get_a_commit_through_is_a_choice() {
         let session = Session::default().prompt("Commit it").edit("jib.rs", 1, 1).failed("git commit -m x", 1, "boom");
         session.reply("The hook reads old copies. Let me clear them away:").ok(&format!("rm -rf {path}"))
     };
-    let told = (6, "The hook reads old copies. Let me clear them away (`rm tmp/copies`)");
+    let told = (6, "`rm tmp/copies`: The hook reads old copies. Let me clear them away");
     check(blocked("tmp/copies/").ok("git commit -m x"), &[told]);
     check(blocked("tmp/copies/"), &[]);
     // Its own file.
@@ -484,4 +484,16 @@ fn a_better_approach_takes_the_place_of_the_one_before() {
     let session = || Session::default().prompt("x").reply(first).edit("drum.rs", 1, 1);
     check(session(), &[(2, first)]);
     check(session().reply("Let me take a cleaner approach.").edit("winch.rs", 1, 1), &[]);
+    // What is announced and then only looked into was not done.
+    let simpler = "Instead, let me take a simpler approach, because of the frost: keep the winch in the drum.";
+    let looked = Session::default().prompt("x").reply(simpler).ok("cat drum.rs").reply("It is full.");
+    check(looked.edit("winch.rs", 1, 1).reply("Done."), &[]);
+}
+
+#[test]
+fn what_is_said_of_a_cause_is_no_choice() {
+    let session = |said: &str| Session::default().prompt("x").edit("winch.rs", 1, 1).reply(said);
+    let rope = "The winch keeps the rope, so it never turns.";
+    check(session(&format!("Done.\n\n**Root cause**: The drum is worn. {rope}")), &[]);
+    check(session(&format!("Done.\n\n**Root cause**: The drum is worn.\n\n{rope}")), &[(4, rope)]);
 }

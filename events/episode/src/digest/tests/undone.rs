@@ -47,3 +47,13 @@ fn what_stands_anywhere_holds() {
         assert!(!says(&episode.superseded, "side_latch"), "{:?}", episode.superseded);
     }
 }
+
+#[test]
+fn an_edit_that_was_put_back_mends_nothing() {
+    let session = Session::default().prompt("It fails:\n\nerror: the winch slips in the rain\n");
+    let tried = edit(edit(session, "src/mast.rs", BEFORE, AFTER), "src/mast.rs", AFTER, BEFORE);
+    let mended = edit(tried, "src/winch.rs", BEFORE, AFTER).reply("The winch holds.").prompt("It works now");
+    let found = mended.digest();
+    let by = found.errors[0].resolution.as_ref().map(|by| by.text.as_str());
+    assert!(by.is_some_and(|by| by.starts_with("by edits to src/winch.rs")), "{by:?}");
+}
