@@ -308,8 +308,7 @@ pub fn digest(items: &[Item], show: &Show) -> Episode {
     abridged::digest_abridged(items, show).unwrap_or_else(|| digest_whole(items, show, 0))
 }
 
-/// Returns what a person typed in a conversation, one line each, in order, at most the last `most`. Unlike this, an
-/// episode keeps only the last [`MAX_ENTRIES`], and one of several equal prompts in a row.
+/// Returns what a person typed, one line each, in order, at most the last `most`; an episode keeps fewer.
 pub fn typed(items: &[Item], show: &Show, most: usize) -> Vec<Pointed> {
     let items = retraction::without_retracted(standing(items));
     work::typed(&Timeline::new(&items, show), most)
@@ -332,6 +331,7 @@ fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
     let exchanges = exchange::exchanges(&timeline);
     let conclusions = conclusion::conclusions(&timeline);
     let state = continuation::work_state(&timeline, &exchanges, tree);
+    let concluded = continuation::concluded(&timeline, &tasks, &conclusions, &decisions.superseded);
     let mut episode = Episode {
         title,
         is_titled,
@@ -355,7 +355,7 @@ fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
         unresolved: open.unresolved,
         next_steps: open.next_steps,
         state,
-        concluded: continuation::concluded(&timeline, &tasks, &conclusions),
+        concluded,
         in_progress: continuation::in_progress(&timeline),
         continuation_context: String::new(),
         cwd: timeline.cwd.map(str::to_owned),
@@ -459,7 +459,7 @@ fn is_for_the_harness(text: &str) -> bool {
     let (name, arguments) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let name = name.strip_prefix('/').unwrap_or_default();
     let command = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ':'));
-    command && (arguments.trim().is_empty() || HARNESS_COMMANDS.has(name))
+    command && (arguments.trim().is_empty() || HARNESS_COMMANDS.has(name)) || text.starts_with("{\"task_id\":")
 }
 
 /// Strips leading pictures.

@@ -71,6 +71,8 @@ signs! {
     Order = "order",
     /// The agent says what it is about to do: `let me`.
     Announce = "announce",
+    /// The agent is about to do something and has not done it: `let me`, unlike `I'll leave it`.
+    Begin = "begin",
     /// The agent offers something: `would you like`.
     Offer = "offer",
     /// Something is put off: `later`, `for now`.

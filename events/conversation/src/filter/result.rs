@@ -328,7 +328,7 @@ fn report(
         report.echoed = git_output::echoed(&said);
     }
     if went_well {
-        report.verdict = Verdict::find(&said);
+        report.verdict = Verdict::printed(&call.target, &said).or_else(|| Verdict::find(&said));
         report.failing = if is_shared { finding_line(&said) } else { cause_line(&said) };
     } else {
         report.verdict = Some(Verdict::Passed).filter(|_| is_shared && Verdict::tests_passed(&said));

@@ -44,6 +44,18 @@ impl Verdict {
         output.lines().rev().take(MAX_LINES).find_map(named)
     }
 
+    /// Failure of a command line whose last part prints the exit code of the one before: `make; echo "exit: $?"`.
+    pub(crate) fn printed(line: &str, output: &str) -> Option<Self> {
+        let part = line.trim_end().rsplit([';', '&', '|', '\n']).next().unwrap_or_default().trim();
+        let shown = part.strip_prefix("echo ")?.trim().trim_matches(['"', '\'']);
+        let (before, after) = shown.split_once("$?")?;
+        let code = |line: &str| {
+            line.trim().strip_prefix(before.trim_start())?.strip_suffix(after.trim_end())?.trim().parse::<u8>().ok()
+        };
+        let code = output.lines().rev().filter(|line| !line.trim().is_empty()).take(MAX_LAST_LINES).find_map(code)?;
+        (code > 0).then(|| Self::Failed(reason_line(output).unwrap_or_default()))
+    }
+
     /// True if a run of tests in the output ended well, and none badly: then another program of the line failed.
     pub(crate) fn tests_passed(output: &str) -> bool {
         let mut counts = output.lines().filter_map(tests).peekable();
@@ -81,6 +93,22 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exit_code_that_is_printed_tells_a_failure() {
+        let check = |line: &str, output: &str, fails: bool| {
+            assert_eq!(Verdict::printed(line, output).is_some(), fails, "{line:?}: {output:?}");
+        };
+        check("make lift; echo \"exit: $?\"", "winding\nexit: 139\n", true);
+        check("make lift; echo EXIT=$?", "EXIT=1", true);
+        check("make lift; echo $?", "winding\n1\n\n", true);
+        check("make lift\necho 'code '$?", "code 2", false);
+        check("make lift; echo \"exit: $?\"", "winding\nexit: 0", false);
+        check("make lift; echo \"exit: $?\"", "exit: 2\na\nb\nc\nd", false);
+        check("make lift; echo done", "done", false);
+        check("make lift; echo $?", "300", false);
+        check("", "1", false);
+    }
 
     #[test]
     fn an_output_says_how_it_went() {

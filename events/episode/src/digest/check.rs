@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::LINE_CHARS;
 use super::attempt::in_its_directory;
-use super::command::{Command, Family, Step, is_misuse, separate};
+use super::command::{Command, Family, OPENING, Step, is_misuse, separate};
 use super::evidence::complaint;
 use super::excerpt::{one_line, without_filter_mark};
 use super::file;
@@ -64,7 +64,8 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
     let (place, best) = best.or_else(old)?;
     // A part of a command checks something else.
     let told = one_line(&without_filter_mark(&best.text), LINE_CHARS);
-    (!told.ends_with('…')).then_some((told, place < changed))
+    let is_part = OPENING.contains(&told.split(' ').next().unwrap_or_default());
+    (!told.ends_with('…') && !is_part).then_some((told, place < changed))
 }
 
 /// Notes runs of checks of which it is not known how they ended: one may have passed after the last change.

@@ -26,11 +26,11 @@ pub(super) use self::misuse::is_misuse;
 use self::pipe::Pipe;
 pub(super) use self::pipe::{is_piped, is_said_by_one, separate};
 pub(super) use self::scope::switched_off;
-pub(super) use self::vocabulary::Family;
 use self::vocabulary::{
-    ASKING, ENTERING, FAMILIES, GIT_LOOKING, HARMLESS, INTERPRETERS, LOOKING, OPENING, PACKAGE_MANAGERS, SETUP,
+    ASKING, ENTERING, FAMILIES, GIT_LOOKING, HARMLESS, INTERPRETERS, LOOKING, PACKAGE_MANAGERS, SETUP,
     WITH_SUBCOMMANDS, lists,
 };
+pub(super) use self::vocabulary::{Family, OPENING};
 use self::words::{Joint, Word};
 use self::wrapper::unwrapped;
 use baton_conversation::item::{Outcome, ToolResult, Verdict};

@@ -131,12 +131,13 @@ pub(crate) fn last_commit(episode: &Episode) -> Option<&str> {
     episode.state.commit.as_deref()
 }
 
-/// Returns what the last exchange that edited more than documents came to, after the one before if that is short, and
-/// the beginning of what was said later. An exchange that only commits or notes a change says nothing beyond the commit.
+/// Returns what the last exchange that edited more than documents came to, after the one before if that is short and no
+/// choice of it was superseded, and the beginning of what was said later. An exchange that only commits or notes a change says nothing beyond the commit.
 pub(super) fn concluded(
     timeline: &Timeline<'_>,
     tasks: &[Task],
     conclusions: &[Option<Conclusion<'_, '_>>],
+    superseded: &[Pointed],
 ) -> Option<String> {
     let main = main_task(timeline, tasks).map_or(&[][..], |main| &tasks[main].rounds);
     let mut said: Vec<Said<'_>> = Vec::new();
@@ -154,13 +155,14 @@ pub(super) fn concluded(
         };
     }
     let tells = |said: &&Said<'_>| !said.told().is_empty();
+    let stands = |said: &&Said<'_>| !superseded.iter().any(|gone| gone.line == said.conclusion.message.line);
     let works = |said: &Said<'_>| said.work.edits_work && tells(&said);
     let edits = |said: &Said<'_>| said.work.edits && tells(&said);
     let Some(last) = said.iter().rposition(works).or_else(|| said.iter().rposition(edits)) else {
         let mut talks = said.iter().rev().filter(tells);
         let remark = || said.iter().rev().map(|said| said.conclusion.told_or_remark()).find(|told| !told.is_empty());
         let Some(last) = talks.next() else { return remark() };
-        return Some(match talks.next().filter(|_| is_short(last.told())) {
+        return Some(match talks.next().filter(|before| is_short(last.told()) && stands(before)) {
             Some(before) => format!("{} {}", closed(before.told().to_owned()), last.told()),
             None => last.told().to_owned(),
         });
@@ -174,7 +176,8 @@ pub(super) fn concluded(
     let before = || larger().or_else(|| before.iter().rfind(|said| works(said)).filter(|_| is_short(last.told())));
     let quoted = |said: &Said<'_>| said.within(QUOTED_CHARS).or_else(|| clause_within(said.told(), QUOTED_CHARS));
     // What the last one tells again stands there as it is now.
-    let before = main.or_else(before).and_then(quoted).filter(|said| !is_told_in(said, last.told())).map(closed);
+    let before =
+        main.or_else(before).filter(stands).and_then(quoted).filter(|said| !is_told_in(said, last.told())).map(closed);
     let later = after.iter().rfind(|said| !said.work.delivers && !said.work.edits && tells(said));
     let later = later.and_then(|later| later.within(LATER_CHARS));
     let told = if later.is_some() { closed(last.told().to_owned()) } else { last.told().to_owned() };

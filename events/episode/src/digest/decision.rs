@@ -13,7 +13,7 @@ use super::commit_choice;
 use super::excerpt::{one_line, without_filter_mark};
 use super::plan::{self, Done, Plan};
 use super::question;
-use super::repetition::{significant_words, without_repetitions};
+use super::repetition::{SeenTexts, significant_words, without_repetitions};
 use super::request::before_log;
 use super::sentence::{asks, clauses, plain, sentences};
 use super::settled::{PRONOUNS, Settled, settled};
@@ -24,6 +24,7 @@ use super::undone::parts;
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, fallen};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, Outcome};
+use baton_conversation::quoted_text::own_words;
 
 /// Maximum length of a question before an answer, in characters.
 const QUESTION_CHARS: usize = 120;
@@ -101,8 +102,14 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let overruled_by =
         superseded.iter().filter_map(|(at, found)| Some((key(&found.said), ended.get(at)?.clone()?))).collect();
     let list = |found: Vec<(usize, Found)>| {
-        let once = told_last(found.into_iter().map(|(_, found)| (found.place, found.said)).collect());
-        let mut list = without_repetitions(once);
+        let once = told_last(found.into_iter().map(|(_, found)| found).collect());
+        let (persons, agents): (Vec<Found>, Vec<Found>) = once.into_iter().partition(|found| found.by_person);
+        let mut said = SeenTexts::default();
+        persons.iter().for_each(|found| _ = said.is_new(&found.said.text));
+        let agents = agents.into_iter().filter(|found| said.is_new(&found.said.text));
+        let mut list = without_repetitions(agents.map(|found| (found.place, found.said)).collect());
+        list.extend(persons.into_iter().map(|found| found.said));
+        list.sort_by_key(|said| said.line);
         super::keep(&mut list, MAX_ENTRIES, |_| true);
         list
     };
@@ -138,14 +145,18 @@ fn is_about_the_same(one: &str, other: &str) -> bool {
     names_all(one, other) || names_all(other, one)
 }
 
-/// Drops what is told again at a later line: half of its words, or of those of the later one, and about the same code.
-fn told_last(found: Vec<(usize, Pointed)>) -> Vec<(usize, Pointed)> {
+/// Drops what is told again at a later line: half of its words, or of those of the later one, and about the same code; of
+/// what a person says nothing that has a word of its own: `log errors as JSON`, `log counts as JSON`.
+fn told_last(found: Vec<Found>) -> Vec<Found> {
     let matter: Vec<BTreeSet<String>> =
-        found.iter().map(|(_, said)| significant_words(without_place(&said.text))).collect();
+        found.iter().map(|found| significant_words(without_place(&found.said.text))).collect();
     let is_told_again = |at: usize| {
         let until = found.len().min(at + MAX_ENTRIES);
-        (at + 1..until).filter(|later| found[*later].1.line != found[at].1.line).any(|later| {
-            tells_the_same(&matter[at], &matter[later]) && is_about_the_same(&found[at].1.text, &found[later].1.text)
+        (at + 1..until).filter(|later| found[*later].said.line != found[at].said.line).any(|later| {
+            let says_more = found[at].by_person && !matter[at].is_subset(&matter[later]);
+            !says_more
+                && tells_the_same(&matter[at], &matter[later])
+                && is_about_the_same(&found[at].said.text, &found[later].said.text)
         })
     };
     let again: Vec<bool> = (0..found.len()).map(is_told_again).collect();
@@ -178,7 +189,7 @@ fn of_prompt(
     let Some(before) = before else {
         // Everything else in the first prompt is the purpose of the session.
         let reasoned = clauses.into_iter().filter(|clause| {
-            let signs = Signs::read(clause);
+            let signs = Signs::read(&own_words(clause));
             let tells = signs.has(Sign::Reason) || work.changes && signs.has(Sign::Steer);
             signs.has(Sign::Contrast) && tells && !signs.asks() && !signs.has(Sign::Trouble)
         });
@@ -327,12 +338,15 @@ fn refused(timeline: &Timeline<'_>, deed: &Deed<'_>) -> String {
 /// decided for the prompt before, one after which it was undone (`None` if in part), or a choice that replaces the earlier one.
 fn ended(timeline: &Timeline<'_>, plans: &[Plan<'_>], found: &[Found]) -> BTreeMap<usize, Option<Pointed>> {
     let matter: Vec<BTreeSet<String>> = found.iter().map(|found| significant_words(&found.said.text)).collect();
+    let settled: Vec<Settled> = found.iter().map(|found| settled(&found.said.text)).collect();
     let mut ended = BTreeMap::new();
     for pair in timeline.rounds.windows(2) {
         let [before, after] = pair else { continue };
         let Some(prompt) = &after.prompt else { continue };
         let Some(first) = clauses(prompt.text).next() else { continue };
-        if prompt.text.len() > MAX_STEERING_BYTES || !Signs::read(first).begins(Sign::Object) || !chooses(prompt.text) {
+        let other = super::settled::settled(prompt.text).chosen;
+        let says_what = || other.is_some() || chooses(prompt.text);
+        if prompt.text.len() > MAX_STEERING_BYTES || !Signs::read(first).begins(Sign::Object) || !says_what() {
             continue;
         }
         let begins = before.prompt.as_ref().map_or(0, |prompt| prompt.place);
@@ -359,14 +373,21 @@ fn ended(timeline: &Timeline<'_>, plans: &[Plan<'_>], found: &[Found]) -> BTreeM
         };
         let by = pointed(&format!("User: {}", prompt.text), prompt);
         ended.extend((from..until).filter(is_overruled).map(|at| (at, Some(by.clone()))));
+        // `No, use SQLite` is against the only thing that was chosen.
+        let chosen = |at: &usize| settled[*at].chosen.as_ref();
+        let names: BTreeSet<&String> = (from..until).filter_map(|at| chosen(&at)).collect();
+        if names.len() == 1 && other.is_some_and(|other| !names.contains(&other)) {
+            ended.extend((from..until).filter(|at| chosen(at).is_some()).map(|at| (at, Some(by.clone()))));
+        }
     }
     for (at, place) in fallen::fallen(timeline, found) {
         let prompts = timeline.rounds.iter().filter_map(|round| round.prompt);
         let prompt = place.and_then(|place| prompts.rev().find(|said| said.place < place));
         ended.entry(at).or_insert_with(|| prompt.map(|it| pointed(&format!("User: {}", it.text), &it)));
     }
-    ended.extend(fallen::refuted(timeline, found).map(|at| (at, None)));
-    let settled: Vec<Settled> = found.iter().map(|found| settled(&found.said.text)).collect();
+    for at in fallen::refuted(timeline, found).chain(taken_back(timeline, plans, found)) {
+        ended.entry(at).or_insert(None);
+    }
     for (at, later) in settled.iter().enumerate() {
         // Only so many are kept in the end.
         let from = at.saturating_sub(MAX_ENTRIES);
@@ -374,6 +395,29 @@ fn ended(timeline: &Timeline<'_>, plans: &[Plan<'_>], found: &[Found]) -> BTreeM
         ended.extend((from..at).filter(is_replaced).map(|before| (before, Some(found[at].said.clone()))));
     }
     ended
+}
+
+/// Returns the indices of the agent's choices of rounds of which every edit was taken back.
+fn taken_back<'f>(
+    timeline: &'f Timeline<'_>,
+    plans: &'f [Plan<'_>],
+    found: &'f [Found],
+) -> impl Iterator<Item = usize> + 'f {
+    let gone = timeline.rounds.iter().filter(|round| {
+        let mut edits =
+            round.deeds.clone().filter(|at| timeline.deeds[*at].succeeded() && timeline.deeds[*at].edit().is_some());
+        let first = edits.next();
+        first.is_some_and(|first| edits.chain([first]).all(|at| timeline.undone.edits.contains(&at)))
+    });
+    let replies: BTreeSet<usize> = gone.flat_map(|round| round.replies.iter().map(|reply| reply.place)).collect();
+    let stays = |found: &Found| Signs::read(&found.said.text).has_any(&[Sign::Keep, Sign::Revert]);
+    let is_gone = move |found: &Found| {
+        !found.by_person
+            && replies.contains(&found.place)
+            && !plans.iter().any(|plan| plan.place == found.place)
+            && !stays(found)
+    };
+    found.iter().enumerate().filter(move |(_, found)| is_gone(found)).map(|(at, _)| at)
 }
 
 #[cfg(test)]

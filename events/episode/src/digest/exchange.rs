@@ -173,7 +173,13 @@ fn only_announces(text: &str) -> bool {
     // What a colon announces may be the code or the table behind it.
     let end = last.as_ptr().addr() - text.as_ptr().addr() + last.len();
     let gives_block = text[end..].contains(char::is_alphanumeric);
-    Signs::read(last).begins(Sign::Announce) || !gives_block && (last.ends_with([':', '：']) || last.is_empty())
+    begins_work(last) || !gives_block && (last.ends_with([':', '：']) || last.is_empty())
+}
+
+/// Returns true if a sentence says what the agent is about to do.
+pub(super) fn begins_work(sentence: &str) -> bool {
+    let signs = Signs::read(sentence);
+    signs.begins(Sign::Begin) && !signs.begins(Sign::Offer)
 }
 
 /// Shortens a message to whole sentences, keeping its first and last paragraph.
@@ -295,6 +301,8 @@ mod tests {
         check("The mast is up. Now the jib:", true);
         check("The mast is up. Now the jib:\n\n---", true);
         check("Let me look at the jib.", true);
+        check("Now the jib uses the long rope.", false);
+        check("I'll leave the old mast.", false);
         check("", true);
     }
 }

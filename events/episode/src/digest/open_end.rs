@@ -15,6 +15,7 @@ use super::repetition::SeenTexts;
 use super::request::has_substance;
 use super::sentence::{clauses, plain, sentences};
 use super::timeline::{Deed, Message, Round, Timeline};
+use super::undone::parts;
 use super::work_tree::TreeState;
 use super::{
     ERROR_CHARS, ErrorLine, LINE_CHARS, MAX_ENTRIES, PROMPT_CHARS, Pointed, SHORT_CHARS, is_courtesy, plan, todo,
@@ -33,6 +34,8 @@ const TELLING_WORDS: usize = 7;
 const LAST_SENTENCES: usize = 3;
 /// Number of closing questions in a row.
 const MAX_QUESTIONS: usize = 4;
+/// Most words in which a person only says that all is well.
+const MAX_CONFIRMING: usize = 10;
 /// A shorter word says little about the matter, in bytes.
 const TELLING_BYTES: usize = 4;
 /// Words before a step that the agent leaves to the person.
@@ -277,7 +280,8 @@ fn is_mere_help(question: &str) -> bool {
 
 /// Returns the last request if nothing was done or said after it, or the work on it breaks off.
 fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Pointed> {
-    let request = work::requests(timeline).last().filter(|request| !is_courtesy(request.text))?;
+    let is_over = |text: &str| is_courtesy(text) || confirms(text);
+    let request = work::requests(timeline).last().filter(|request| !is_over(request.text))?;
     if last.prompt.as_ref().is_none_or(|prompt| prompt.place != request.place) {
         return None;
     }
@@ -308,9 +312,18 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
     })
 }
 
+/// Returns true for a short word that all is well, or that nothing is to be done.
+fn confirms(text: &str) -> bool {
+    let (signs, words) = (Signs::read(text), text.split_whitespace().count());
+    let is_well = |part: &str| Signs::read(part).has(Sign::Works);
+    let adds_nothing = |part: &str| is_well(part) || is_courtesy(part) || Signs::read(part).begins(Sign::Speaker);
+    let is_content = parts(text).any(is_well) && parts(text).all(adds_nothing) && !signs.asks();
+    is_content && words <= MAX_CONFIRMING || words == 1 && signs.begins(Sign::Object)
+}
+
 /// Returns true if the last sentence says what the agent is about to do.
 fn announces_work(reply: &str) -> bool {
-    sentences(reply).last().is_some_and(|last| !last.point && Signs::read(last.text).begins(Sign::Announce))
+    sentences(reply).last().is_some_and(|last| !last.point && exchange::begins_work(last.text))
 }
 
 /// Returns true for a step that cannot be the last one of a piece of work: it only looks, or it has no good end.

@@ -13,6 +13,7 @@ mod errors;
 mod evidence;
 mod follow_ups;
 mod open_ends;
+mod overruled;
 mod plans;
 mod reports;
 mod sources;

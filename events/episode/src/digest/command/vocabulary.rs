@@ -76,7 +76,7 @@ pub(super) static GIT_CHANGING: WordList = WordList::new(crate::WORDS, "git chan
 pub(super) const VIEWING: [&str; 10] =
     ["view", "list", "ls", "logs", "log", "status", "show", "diff", "inspect", "describe"];
 /// Shell keywords before a program.
-pub(super) const OPENING: [&str; 7] = ["do", "then", "else", "if", "while", "until", "!"];
+pub(in crate::digest) const OPENING: [&str; 7] = ["do", "then", "else", "if", "while", "until", "!"];
 /// Program, subcommands that compile, and subcommands that compile the same and do more.
 pub(super) const IMPLIED: [(&str, &[&str], &[&str]); 5] = [
     ("cargo", &["check", "build"], &["check", "build", "clippy", "test"]),

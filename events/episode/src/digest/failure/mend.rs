@@ -5,6 +5,7 @@ use super::super::command::{Command, Family, Step, switched_off};
 use super::super::evidence::without_numbers;
 use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::exchange::conclusion;
+use super::super::file::is_document;
 use super::super::timeline::{Deed, Message, Timeline};
 use super::super::{ERROR_CHARS, INSTEAD_OF, Mend, Mending, NOT_CHECKED, PASSED_LATER, Pointed, SHORT_CHARS};
 use super::explanation::{Edited, Explanation, Rival};
@@ -152,10 +153,10 @@ impl<'a> Walk<'a, '_> {
             };
         }
         let is_edited = families.iter().any(|family| !matches!(family, Family::Push | Family::Install));
-        // A command that was called wrongly is mended by an edit only of what it names.
+        // A command that was called wrongly is mended by an edit only of what it names, and a text mends only itself.
         let may_mend = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or(path);
-            is_edited && (!open.is_usage || open.complaint.contains(name))
+            is_edited && (!open.is_usage && !is_document(path) || open.complaint.contains(name))
         };
         let edits: Vec<&Change<'a>> =
             since.iter().copied().filter(|change| change.edited().is_some_and(may_mend)).collect();

@@ -221,3 +221,25 @@ fn what_is_left_aside_is_open_and_a_stop_after_the_end_is_not() {
     };
     check(refused(start()).reply("It is green again."), &[], &[]);
 }
+
+#[test]
+fn a_word_that_all_is_well_asks_for_nothing() {
+    let said = |text: &str| {
+        let session = Session::default().prompt("Mend the winch").edit("winch.rs", 1, 1).reply("The winch is mended.");
+        session.prompt(text).digest().unresolved.iter().any(|open| open.text.starts_with("No answer to"))
+    };
+    for well in ["works now, thanks", "perfect, that works", "looks good, I will merge it", "no"] {
+        assert!(!said(well), "{well}");
+    }
+    for more in ["works now, but make it faster please", "no, use the other rope", "it works now, why?"] {
+        assert!(said(more), "{more}");
+    }
+}
+
+#[test]
+fn what_an_agent_leaves_is_no_broken_off_work() {
+    let ends = |said: &str| Session::default().prompt("Mend the winch").edit("winch.rs", 1, 1).reply(said).digest();
+    let found = ends("The winch is mended. I'll leave the old rope.");
+    assert_eq!((found.unresolved.len(), found.concluded.is_some()), (0, true), "{:?}", found.unresolved);
+    assert_eq!(ends("Let me look at the rope.").unresolved.len(), 1);
+}
