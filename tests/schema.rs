@@ -16,6 +16,7 @@ use std::process::Command;
 use baton_conversation::hash::canonical_json;
 use baton_conversation::hex;
 use baton_conversation::item::{Body, Item, ToolResult};
+use baton_endpoint::FakeEndpoint;
 use baton_events::envelope;
 use baton_events::envelope::ChainHash;
 use baton_events::memo::Source;
@@ -458,26 +459,34 @@ impl Drop for Program {
 }
 
 /// Parts of an episode that at least one example session must have, sorted.
-const PARTS: [&str; 9] = [
+const PARTS: [&str; 11] = [
     "commands",
     "decisions",
     "errors",
+    "exchanges",
     "external_research",
     "files_modified",
     "files_read",
     "knowledge_stored",
     "next_steps",
+    "state",
     "unresolved",
 ];
 
 #[test]
 fn show_prints_what_the_episode_schema_describes() {
     let program = Program::over_the_examples();
+    let endpoint = FakeEndpoint::start().expect("an endpoint");
+    let llm = serde_json::json!({"llm": {"enabled": true, "base_url": endpoint.base_url(), "model": "made"}});
+    fs::create_dir_all(program.0.path().join("home")).expect("a folder");
+    fs::write(program.0.path().join("home/config.json"), llm.to_string()).expect("a file");
     let schema = json(&read(&fixtures().join("schema/episode.schema.json")));
     program.json(&["search", "refresh", "token", "--json"]);
     let table = program.json(&["sessions", "--subagents", "--json"]);
     let rows = table["sessions"].as_array().expect("rows");
-    let (mut resolved, mut parts) = (0, BTreeSet::new());
+    let first = rows[0]["session_id"].as_str().expect("an id");
+    program.json(&["enrich", first, "--json"]);
+    let (mut resolved, mut parts, mut tiers) = (0, BTreeSet::new(), BTreeSet::new());
     for row in rows {
         let id = row["session_id"].as_str().expect("an id");
         let episode = &program.json(&["show", id, "--json"])["episode"];
@@ -489,10 +498,12 @@ fn show_prints_what_the_episode_schema_describes() {
             _ => false,
         };
         parts.extend(PARTS.iter().copied().filter(told));
+        tiers.insert(episode["tier"].as_str().expect("a tier").to_owned());
         assert_eq!(episode["metadata"]["message_count"], row["message_count"], "{id}");
         resolved +=
             episode["errors"].as_array().expect("errors").iter().filter(|it| it.get("resolution").is_some()).count();
     }
+    assert_eq!(Vec::from_iter(tiers), ["enriched", "extractive"]);
     assert!(parts.iter().eq(PARTS.iter()), "only {parts:?} are told of any session");
     assert!(rows.len() >= 4 && resolved > 0, "{} sessions with {resolved} failures resolved are no test", rows.len());
 }

@@ -44,7 +44,13 @@ impl Answer {
         }
         episode.work_completed.retain(|_, list| !list.is_empty());
 
-        let decisions = check.all_pointed(&self.decisions);
+        // What was overruled is no decision, whoever says it.
+        let is_over = |claim: &Pointed| {
+            let said = |known: &Pointed| says_the_same(known, claim);
+            episode.superseded.iter().any(said) && !episode.decisions.iter().any(said)
+        };
+        let decisions: Vec<Pointed> =
+            check.all_pointed(&self.decisions).into_iter().filter(|claim| !is_over(claim)).collect();
         let (person, agent): (Vec<_>, Vec<_>) =
             std::mem::take(&mut episode.decisions).into_iter().partition(|said| is_of_person(&said.text));
         episode.decisions = match decisions.is_empty() {

@@ -364,6 +364,21 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
 }
 
 #[test]
+fn a_model_does_not_bring_back_what_was_overruled() {
+    let said = |text: &str, line| Pointed { text: text.to_owned(), line, at: None };
+    let before = Episode {
+        decisions: vec![said("User: No, use SQLite.", 8)],
+        superseded: vec![said("I decided to use Postgres instead of Redis for the store", 4)],
+        ..Episode::default()
+    };
+    let claim = |text: &str, line| Claim { text: text.to_owned(), line };
+    let decisions = vec![claim("Use Postgres for the store", 4), claim("The log stays in one file", 7)];
+    let told = Answer { decisions, ..Answer::default() }.merge_into(before, &lines());
+    let texts: Vec<&str> = told.decisions.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(texts, ["The log stays in one file", "User: No, use SQLite."]);
+}
+
+#[test]
 fn facts_of_a_model_join_the_graph_and_are_marked() {
     let items = items(STORY);
     let episode = digest(&items, &Show::default());

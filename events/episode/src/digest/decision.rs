@@ -344,9 +344,11 @@ fn ended(timeline: &Timeline<'_>, plans: &[Plan<'_>], found: &[Found]) -> BTreeM
         let [before, after] = pair else { continue };
         let Some(prompt) = &after.prompt else { continue };
         let Some(first) = clauses(prompt.text).next() else { continue };
+        if prompt.text.len() > MAX_STEERING_BYTES || !Signs::read(first).begins(Sign::Object) {
+            continue;
+        }
         let other = super::settled::settled(prompt.text).chosen;
-        let says_what = || other.is_some() || chooses(prompt.text);
-        if prompt.text.len() > MAX_STEERING_BYTES || !Signs::read(first).begins(Sign::Object) || !says_what() {
+        if other.is_none() && !chooses(prompt.text) {
             continue;
         }
         let begins = before.prompt.as_ref().map_or(0, |prompt| prompt.place);
