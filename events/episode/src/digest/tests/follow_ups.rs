@@ -127,3 +127,19 @@ fn a_label_that_a_cut_leaves_is_no_purpose() {
     let goal = edit(begun.prompt("Also paint the mast in red"), "src/mast.rs", "b", "red").digest().objective;
     assert_eq!(goal, "Oil the winch and the drum of the crane in the harbour. Then: Also paint the mast in red.");
 }
+
+#[test]
+fn what_a_person_wishes_while_the_agent_works_mends_no_failure() {
+    let fails = || built().prompt("Test it").failed("make test", 2, "winch_test: the rope is too short");
+    let rest = |session: Session| {
+        let told = session.reply("Now I paint the drum.").edit("src/drum.rs", 1, 1).ok("make test");
+        told.digest().errors[0].resolution.as_ref().unwrap().text.clone()
+    };
+    let wish = "Paint the drum of the winch as well";
+    // What the agent was at when the wish came, or what it mends before it turns to it.
+    assert_eq!(rest(fails().edit("src/rope.rs", 1, 1).prompt(wish)), "by edits to src/rope.rs; `make test` passed");
+    assert_eq!(rest(fails().prompt(wish).edit("src/rope.rs", 1, 1)), "by edits to src/rope.rs; `make test` passed");
+    // Who answers what the agent said may tell how to mend it.
+    let answered = fails().reply("The test fails.").prompt("Lengthen it").edit("src/rope.rs", 1, 1);
+    assert_eq!(rest(answered), "by edits to src/rope.rs, src/drum.rs; `make test` passed");
+}
