@@ -269,9 +269,6 @@ fn result(message: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
 
 /// A command that a person ran.
 fn command(message: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
-    if !writer.wants_text {
-        return;
-    }
     let [command, output, code, cancelled] = pick(message, [b"command", b"output", b"exitCode", b"cancelled"]);
     let decoded = |value| text(value).map(Text::decode).unwrap_or_default();
     writer.persons_command(stamp, &decoded(command));

@@ -147,8 +147,7 @@ pub(super) fn record_by(
             call(text(id), &name, input, &stamp, writer);
         }
         b"result" => result(line, manner, &stamp, writer),
-        b"command" if writer.wants_text => command(line, &stamp, writer),
-        b"command" => {}
+        b"command" => command(line, &stamp, writer),
         b"compaction" => writer.compaction(&stamp, "", None, None),
         b"summary" if writer.wants_text => writer.summary(&stamp, &words.decode()),
         b"summary" => {}

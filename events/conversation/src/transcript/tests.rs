@@ -327,6 +327,10 @@ fn the_harness_talk_and_batons_own_tools_are_no_conversation() {
     assert_eq!(unknown, [("block:brand-new-block", 1), ("brand-new", 1)]);
     assert_eq!(seen.last_at.map(|at| at.to_string()).as_deref(), Some("2026-03-14T09:26:54.000Z"));
     assert_eq!(seen.last_conversation_at, None);
+    let ran = r#"{"type":"user","message":{"content":"<bash-input>make lift</bash-input>"},"timestamp":"2026-03-14T09:28:00.000Z"}"#;
+    let (_, _, seen) = read_every_way(Source { agent: Agent::ClaudeCode, subagent: false }, &[ran]);
+    let at = seen.last_conversation_at.map(|at| at.to_string());
+    assert_eq!((seen.conversation, at.as_deref()), (1, Some("2026-03-14T09:28:00.000Z")), "a person is active");
 }
 
 #[test]

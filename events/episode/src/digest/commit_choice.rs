@@ -23,7 +23,7 @@ const MAX_FILES: usize = 3;
 
 /// Returns what the agent says of the first commit that takes only some files: with them, and those that the last status
 /// lists besides, if there was one. Where it says nothing, the files that it leaves tell it: those that the session did
-/// not change.
+/// not change. A commit that also takes what others staged limits nothing.
 pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
     let listed = timeline.deeds.iter().filter_map(|deed| Some((deed.began, listed_files(deed)?)));
     let listed: Vec<_> = listed.collect();
@@ -49,6 +49,16 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
         let known: BTreeSet<&String> = staged.iter().flat_map(|(_, named)| named).chain(listed).collect();
         trees().any(|tree| tree.committed as usize > known.len())
     });
+    let name = |path: &str| path.rfind('/').map_or(0, |at| at + 1);
+    let mut changed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (path, ..) in timeline.deeds.iter().flat_map(file::written) {
+        changed.entry(&path[name(path)..]).or_default().insert(path);
+    }
+    let is_changed =
+        |file: &str| changed.get(&file[name(file)..]).is_some_and(|paths| paths.iter().any(|path| takes(path, file)));
+    if takes_what_others_staged(timeline, &staged, |file| is_taken(file) || is_changed(file)) {
+        return None;
+    }
     let told = |text: &str, named: &[String], left: &[&str]| {
         let all: BTreeSet<&str> = named.iter().map(String::as_str).chain(left.iter().copied()).collect();
         let text = format!("{text}: {}", told_apart(named.iter().map(String::as_str), &all));
@@ -76,14 +86,6 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
         })
     });
     said.or_else(|| {
-        let name = |path: &str| path.rfind('/').map_or(0, |at| at + 1);
-        let mut changed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for (path, ..) in timeline.deeds.iter().flat_map(file::written) {
-            changed.entry(&path[name(path)..]).or_default().insert(path);
-        }
-        let is_changed = |file: &&str| {
-            changed.get(&file[name(file)..]).is_some_and(|paths| paths.iter().any(|path| takes(path, file)))
-        };
         let takes_all = |deed: &Deed<'_>| deed.succeeded() && deed.git_line().is_some_and(stages_all);
         let first = staged.first()?.0;
         let deed = timeline.deeds.iter().find(|deed| deed.began == first)?;
@@ -98,6 +100,31 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
         let text = one_line(&format!("{LEAVE}{left}{OUT}"), DECISION_CHARS);
         let said = Pointed { text, line: deed.line, at: deed.at };
         Some(Found { place: deed.began, said, by_person: false })
+    })
+}
+
+/// Returns true if a commit takes files that the status before it lists as staged and that are not the session's own; one of
+/// as few files as were named for it does not.
+fn takes_what_others_staged(
+    timeline: &Timeline<'_>,
+    staged: &[(usize, Vec<String>)],
+    is_own: impl Fn(&str) -> bool,
+) -> bool {
+    let mut others = false;
+    let mut since = 0;
+    timeline.deeds.iter().any(|deed| {
+        let tree = deed.result.and_then(|result| result.work_tree());
+        let takes = commits(deed) && others && {
+            let named = staged.iter().filter(|(began, _)| (since..=deed.began).contains(began));
+            let named: BTreeSet<&String> = named.flat_map(|(_, named)| named).collect();
+            tree.is_none_or(|tree| tree.committed == 0 || tree.committed as usize > named.len())
+        };
+        if commits(deed) {
+            (others, since) = (false, deed.began + 1);
+        } else if let Some(files) = tree.and_then(|tree| tree.files.as_ref()) {
+            others = files.staged.iter().any(|file| !is_own(file));
+        }
+        takes
     })
 }
 

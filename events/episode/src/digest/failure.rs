@@ -20,7 +20,7 @@ pub(super) use self::complaint::is_alike;
 use self::complaint::{gives_way, hides, is_crash, is_slip, suite};
 use self::explanation::Speech;
 use self::mend::{Change, Made, between};
-use self::open::{Directory, Open, Seen, Subject};
+use self::open::{Directory, Open, Seen, Subject, note_what_then_failed};
 pub(super) use self::report::shown_line;
 use super::command::{Command, Family, Step, is_misuse};
 use super::evidence::{self, Evidence, complaint};
@@ -46,6 +46,8 @@ pub(super) struct Failure {
     of_the_work: bool,
     /// True if the latest evidence about what failed says that it fails.
     pub(super) is_open: bool,
+    /// True for tests that were not limited to some.
+    pub(super) is_of_all_tests: bool,
 }
 
 /// Returns all failures in transcript order.
@@ -68,6 +70,7 @@ pub(super) fn failures(timeline: &Timeline<'_>, show: &Show) -> Vec<Failure> {
         }
     }
     let mut errors = walk.finish();
+    note_what_then_failed(&mut errors);
     errors.extend(report::reports(timeline, &speech, show));
     errors.sort_by_key(|failure| failure.line.line);
     super::keep(&mut errors, MAX_ENTRIES, |failure| failure.line.resolution.is_none());
@@ -190,7 +193,7 @@ impl<'a> Walk<'a, '_> {
         }
         let error = self.errors.len();
         let of_the_work = of_the_work && !is_usage;
-        self.errors.push(Some(Failure { line, mending: None, of_the_work, is_open: false }));
+        self.errors.push(Some(Failure { line, mending: None, of_the_work, is_open: false, is_of_all_tests: false }));
         let ended = deed.ended;
         self.open.push(Open {
             error,
@@ -247,7 +250,7 @@ impl<'a> Walk<'a, '_> {
                 if is_changed {
                     open.ended = deed.ended;
                 }
-                (open.passed, open.gone, open.mended) = (false, None, None);
+                (open.passed, open.is_past, open.gone, open.mended) = (false, false, None, None);
                 open.otherwise.clear();
                 again = true;
                 // The reason is told now that only its echo was known.
@@ -453,6 +456,7 @@ impl<'a> Walk<'a, '_> {
             if let Some(Some(error)) = self.errors.get_mut(open.error) {
                 // Another form of it that passed may check less: it is neither open nor known to be over.
                 error.is_open = error.of_the_work && !open.is_past && !open.passed && (of_a_family || is_last);
+                error.is_of_all_tests = steps.iter().any(Step::is_of_all_tests);
             }
         }
         self.errors.into_iter().flatten().collect()

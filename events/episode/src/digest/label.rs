@@ -132,12 +132,12 @@ pub(super) fn count(text: &str) -> usize {
     words.count() + text.chars().filter(|c| is_wide(*c)).count().div_ceil(3)
 }
 
-/// Returns the name of a file for its path: `@docs/a/b.md` is `b.md`.
+/// Returns the name of a file for its path: `@docs/a/b.md` is `b.md`; a pattern stays whole.
 pub(super) fn file_name(word: &str) -> &str {
     let folders = word.trim_start_matches('@').rsplit_once('/').map_or("", |(folders, _)| folders);
     let ends = word.rsplit('/').next().is_some_and(|name| name.trim_end_matches(['.', ',']).contains('.'));
     // `A.md/B.md` are two files.
-    let is_path = !folders.is_empty() && !folders.contains('.') && (ends || word.starts_with('@'));
+    let is_path = !folders.is_empty() && !folders.contains(['.', '*']) && (ends || word.starts_with('@'));
     let name = word.trim_end_matches('/').rsplit('/').next().unwrap_or(word);
     if is_path && name.contains(char::is_alphanumeric) { name } else { word }
 }
@@ -213,6 +213,18 @@ pub(super) fn capitalised(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_told_by_its_name_and_a_pattern_whole() {
+        for (path, expected) in [
+            ("src/mast.rs", "mast.rs"),
+            ("**/*.rs", "**/*.rs"),
+            ("src/**/mast.rs", "src/**/mast.rs"),
+            ("a.rs/b.rs", "a.rs/b.rs"),
+        ] {
+            assert_eq!(file_name(path), expected);
+        }
+    }
 
     #[test]
     fn a_title_is_a_clause_of_at_most_eight_words() {

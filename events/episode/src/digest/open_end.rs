@@ -56,7 +56,10 @@ pub(super) struct OpenEnds {
 /// shows, whose open matters are taken.
 pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], tree: &mut TreeState) -> OpenEnds {
     let mut ends = OpenEnds::default();
-    let stands = |failure: &&Failure| failure.is_open && !got_around(timeline, &failure.line);
+    let stands = |failure: &&Failure| {
+        let is_suite = failure.is_of_all_tests && !is_hook_content(timeline, failure.line.line);
+        failure.is_open && (is_suite || !got_around(timeline, &failure.line))
+    };
     ends.unresolved.extend(failures.iter().filter(stands).map(|failure| {
         let line = &failure.line;
         Pointed { text: one_line(&line.text, ERROR_CHARS), line: line.line, at: line.at }
@@ -87,6 +90,12 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], tree: &mu
         super::keep(list, MAX_ENTRIES, |_| true);
     }
     ends
+}
+
+/// Returns true if a commit went through that had failed after a line: what its hook checks passed, or is not checked.
+fn is_hook_content(timeline: &Timeline<'_>, line: u64) -> bool {
+    let mut commits = timeline.deeds.iter().filter(|deed| deed.line > line && deed.commits());
+    commits.any(|deed| deed.outcome() == Some(Outcome::Failed)) && commits.any(Deed::succeeded)
 }
 
 /// Returns true if the agent closed the round of a failure with success, without saying that anything still fails.

@@ -42,7 +42,7 @@ const LABELS: [&str; 8] = ["cause", "change", "issue", "problem", "result", "roo
 /// Returns what a conclusion says came of a request; empty if it says nothing. With `fails` a check failed before, and a
 /// sentence by which checks passed is not repeated.
 pub(super) fn outcome(text: &str, request: &str, fails: bool) -> String {
-    let parts = outline(excerpt::head(text, MAX_BYTES), fails);
+    let parts = outline(excerpt::head(text, MAX_BYTES), request, fails);
     let says = !parts.is_empty();
     let told = select(parts, request);
     // What is too long to be told in parts is told by a sentence.
@@ -254,6 +254,19 @@ mod tests {
     }
 
     #[test]
+    fn of_several_lists_each_is_told_in_part_before_one_is_left_out() {
+        let item = |n: usize| format!("- `part{n}.rs` — Added the winch{n} and whatever it takes to lift its load\n");
+        let list = |from: usize| (from..from + 8).map(item).collect::<String>();
+        let told = outcome(&format!("### Harbour Changes\n{}### Crane Changes\n{}", list(10), list(20)), "", false);
+        assert!(told.starts_with("Harbour Changes: `part10.rs` — Added the winch10"), "{told}");
+        assert!(told.contains("; and 2 more. Crane Changes: `part20.rs`") && told.ends_with("; and 3 more."), "{told}");
+        assert!(told.chars().count() <= selection::MAX_CHARS, "{told}");
+        let nested = "- `a.rs` — Three changes:\n  - Raised the mast of crane 7\n  - Oiled it\n  - Lowered the jib to a mark that the harbour asks for whenever a ship with a high mast lies below it\n";
+        let told = outcome(&format!("{nested}{}", list(10).replace("whatever", "everything whatsoever")), "", false);
+        assert!(told.starts_with("`a.rs` — Raised the mast of crane 7 and 2 more; `part10.rs`"), "{told}");
+    }
+
+    #[test]
     fn a_list_is_told_by_the_heads_of_its_items() {
         check("Two cranes changed:\n- **Jib**: longer\n  - nested `x` detail\n- **Hook**: turns left", {
             "Two cranes changed: Jib: longer; Hook: turns left"
@@ -267,6 +280,10 @@ mod tests {
             "| File | Change |\n|---|---|\n| `a.rs` | Raised the mast |\n| `b.rs` | ⏳ Pending |",
             "`a.rs`: Raised the mast",
         );
+        let table = "| Part | What it does | Load |\n|---|---|---|\n| `Hook` | Holds the rope of the crane | 7 tons |";
+        check(table, "`Hook`: Holds the rope of the crane");
+        let asked = outcome(table, "Which load does each part of the crane take?", false);
+        assert_eq!(asked, "`Hook`, Load 7 tons: Holds the rope of the crane");
         let long =
             format!("`src/mast.rs`: {}, {}", "raises the mast by one step ".repeat(3).trim(), "and more ".repeat(80));
         check(

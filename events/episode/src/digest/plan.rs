@@ -220,7 +220,7 @@ impl Plan<'_> {
             }
         }
         chosen.extend(properties);
-        chosen.retain(|text| !done.reported.dismisses(text));
+        chosen.retain(|text| !done.reported.dismisses(text) && !done.declares_otherwise(text));
         chosen.sort_by_key(|text| !done.concludes(text));
         told.extend(chosen);
         told.truncate(MAX_OF_SENTENCES);
@@ -291,6 +291,14 @@ impl<'a> Done<'a> {
         let is_new = text.split('`').next().is_some_and(|before| before.split_whitespace().count() <= WORDS_BEFORE + 1);
         let is_named = name.len() >= MIN_NAME_BYTES && !name.contains([' ', '/', '.']) && self.names(name);
         signs.begins(Sign::Request) && is_new && is_named && prose.count() >= MIN_PROSE && self.shows(text)
+    }
+
+    /// Returns true if a choice begins with a declaration in code, and the work and the conclusions have no such name.
+    fn declares_otherwise(&self, text: &str) -> bool {
+        let code = text.strip_prefix('`').and_then(|rest| rest.split('`').next()).unwrap_or_default();
+        let name = code.split_once([':', '=']).map_or("", |(name, _)| name.trim_end_matches(['?', ' ']));
+        let has = |known: &BTreeSet<String>| significant_words(name).is_subset(known);
+        name.len() >= MIN_NAME_BYTES && !name.contains([' ', '/', '.']) && !has(&self.written) && !has(&self.concluded)
     }
 
     /// Returns true if the agent named something in what it concluded.

@@ -8,6 +8,7 @@ use crate::any_items::any_items;
 use baton_conversation::item::{Act, Body, Call, Edit, Meta, Outcome, PERSONS_SHELL, Report, TitleSource, ToolResult};
 
 mod beside;
+mod commits;
 mod decisions;
 mod errors;
 mod evidence;
@@ -117,8 +118,13 @@ impl Session {
     }
 
     /// A command that a person ran, with what its output reports.
-    fn ran_by_person(mut self, command: &str, report: Report) -> Self {
-        self = self.call(PERSONS_SHELL, json!({ "command": command }), None).result(Outcome::Ok, None, None);
+    fn ran_by_person(self, command: &str, report: Report) -> Self {
+        let session = self.call(PERSONS_SHELL, json!({ "command": command }), None).result(Outcome::Ok, None, None);
+        session.with_report(report)
+    }
+
+    /// Adds what the output of the last command reports.
+    fn with_report(mut self, report: Report) -> Self {
         if let Some(Item { body: Body::Result(result), .. }) = self.items.last_mut() {
             result.report = Some(Box::new(report));
         }

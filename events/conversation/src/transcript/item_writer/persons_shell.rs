@@ -9,8 +9,9 @@ use crate::item::{Act, Outcome, PERSONS_SHELL};
 use baton_redaction::raw_json::{Text, Value};
 
 impl ItemWriter<'_> {
-    /// A command that a person ran.
+    /// A command that a person ran: it is activity, as a prompt is.
     pub(crate) fn persons_command(&mut self, stamp: &Stamp<'_>, command: &str) {
+        self.contents.conversation = true;
         let id = format!("{PERSONS_SHELL}{}", self.cursor.line);
         let parameters = json!({ "command": command }).to_string();
         let parameters = Value::Object(parameters.as_bytes().into());

@@ -109,6 +109,11 @@ impl Step<'_> {
         !self.arguments.is_empty()
     }
 
+    /// Returns true for tests that are limited to folders at most: `bun test src/`.
+    pub(in crate::digest) fn is_of_all_tests(&self) -> bool {
+        self.family() == Family::Test && self.arguments.iter().all(|word| word.ends_with('/') || &**word == ".")
+    }
+
     /// Returns true if both name the same file, wherever they ran.
     pub(in crate::digest) fn names_the_same_file(&self, other: &Step<'_>) -> bool {
         self.arguments.iter().any(|word| {

@@ -6,7 +6,7 @@ use super::super::evidence::without_numbers;
 use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::exchange::conclusion;
 use super::super::file::is_document;
-use super::super::timeline::{Deed, Message, Timeline};
+use super::super::timeline::{Deed, Message, Round, Timeline};
 use super::super::{ERROR_CHARS, INSTEAD_OF, Mend, Mending, NOT_CHECKED, PASSED_LATER, Pointed, SHORT_CHARS};
 use super::explanation::{Edited, Explanation, Rival};
 use super::open::{Directory, Open, Subject};
@@ -144,6 +144,7 @@ impl<'a> Walk<'a, '_> {
         // What was changed after another check failed is for that one, unless nothing was changed before.
         let changed = |end: usize| between(&self.changes, from, end);
         let until = rivals.iter().map(|rival| rival.place).find(|place| !changed(*place).is_empty()).unwrap_or(end);
+        let until = self.until_another_wish(from, until);
         let since: Vec<&Change<'a>> = changed(until).iter().collect();
         let prompts = self.timeline.rounds.iter().filter_map(|round| round.prompt.map(|prompt| prompt.place));
         if prompts.filter(|place| *place > from && *place < end).count() > MAX_PROMPTS_BETWEEN {
@@ -207,6 +208,26 @@ impl<'a> Walk<'a, '_> {
             }
             None => unknown,
         }
+    }
+
+    /// Returns the place up to which changes are for the failure: a prompt that comes while the agent works has another
+    /// wish. If nothing was changed before it, what the agent changes next, without a word in between, is for the failure.
+    fn until_another_wish(&self, from: usize, end: usize) -> usize {
+        let comes_in = |(before, round): (&Round<'a>, &Round<'a>)| {
+            let prompt = round.prompt.filter(|_| !round.after_interruption)?.place;
+            let worked = self.timeline.deeds[before.deeds.clone()].iter().rfind(|deed| !deed.is_persons())?.began;
+            let spoke = before.replies.last().is_some_and(|reply| reply.place > worked);
+            (!spoke && prompt > from && prompt < end).then_some(prompt)
+        };
+        let rounds = &self.timeline.rounds;
+        let later = || rounds.iter().skip(1);
+        let Some(prompt) = rounds.iter().zip(later()).find_map(comes_in) else { return end };
+        if !between(&self.changes, from, prompt).is_empty() {
+            return prompt;
+        }
+        let Some(first) = between(&self.changes, prompt, end).first() else { return end };
+        let replies = later().flat_map(|round| &round.replies).map(|reply| reply.place);
+        replies.into_iter().find(|place| *place > first.place).map_or(end, |place| place.min(end))
     }
 
     /// Returns that a command passed with absolute paths if nothing else differs: as paths are shown, both lines are equal.

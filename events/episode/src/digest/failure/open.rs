@@ -1,8 +1,15 @@
 //! Failures that are not over yet, and what shows that they are.
 
+use std::collections::BTreeSet;
+
 use super::super::command::{Command, Family, Step};
+use super::super::excerpt::one_line;
 use super::super::timeline::Deed;
-use super::super::{Mending, Pointed};
+use super::super::{ERROR_CHARS, INSTEAD_OF, Mending, Pointed};
+use super::Failure;
+
+/// Ends the resolution by another command that failed for another reason: how it is called is known.
+const THEN_FAILED: &str = ", which then failed otherwise";
 
 /// A failure without a success so far.
 pub(super) struct Open<'a> {
@@ -128,12 +135,22 @@ impl<'a> Open<'a> {
             let narrows = |failed: &Step<'a>| step.is_same_check(failed) && step.narrows(failed);
             let is_narrower = steps.iter().any(narrows);
             // A part of the tests says nothing of all of them, unless a commit's own hook is content with it.
-            let is_whole = |failed: &Step<'a>| failed.family() == Family::Test && !failed.names_parts();
-            self.is_past |= !(is_narrower && steps.iter().any(is_whole)) || deed.commits();
+            self.is_past |= !(is_narrower && steps.iter().any(Step::is_of_all_tests)) || deed.commits();
             // Another script is another check.
             if step.family() != Family::Run && !is_narrower {
                 self.passed = true;
             }
         }
+    }
+}
+
+/// Says of a command that took the place of another that it then failed itself, unless that was mended.
+pub(super) fn note_what_then_failed(errors: &mut [Failure]) {
+    let left: BTreeSet<u64> =
+        errors.iter().map(|one| &one.line).filter(|line| line.resolution.is_none()).map(|line| line.line).collect();
+    for error in errors {
+        let fails = error.mending.as_ref().is_some_and(|mending| left.contains(&mending.line));
+        let told = error.line.resolution.as_mut().filter(|told| fails && told.text.contains(INSTEAD_OF));
+        told.into_iter().for_each(|told| told.text = one_line(&format!("{}{THEN_FAILED}", told.text), ERROR_CHARS));
     }
 }

@@ -3,7 +3,7 @@
 use super::super::command::{Command, Step};
 use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::exchange::conclusion;
-use super::super::request::{before_log, without_politeness};
+use super::super::request::{before_log, has_substance, without_politeness};
 use super::super::sentence::{Sentence, clauses, plain, sentences};
 use super::super::timeline::{Message, Round, Timeline};
 use super::super::{
@@ -112,9 +112,11 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         if resolution.is_none() && open.len() < MAX_OPEN {
             open.push((found.len(), said));
         }
+        let goes_on = |later: &Round<'_>| later.prompt.is_some_and(|next| has_substance(next.text));
+        let is_open = is_pasted && resolution.is_none() && !timeline.rounds[at + 1..].iter().any(goes_on);
         let (resolution, mending) = resolution.unzip();
         let line = ErrorLine { text, line: prompt.line, at: prompt.at, resolution };
-        found.push(Failure { line, mending, of_the_work: false, is_open: false });
+        found.push(Failure { line, mending, of_the_work: false, is_open, is_of_all_tests: false });
     }
     found
 }

@@ -1,5 +1,6 @@
 //! What stands in a message, in order: headings, sentences, rows of tables, code.
 
+use super::super::repetition::significant_words;
 use super::super::sentence::{Sentence, is_decoration, lines, plain, words_of_prose};
 use baton_words::WordList;
 
@@ -12,7 +13,8 @@ static COUNTED: WordList = WordList::new(crate::WORDS, "counted things");
 /// Something that stands in a message.
 pub(super) enum Mark<'t> {
     Heading(&'t str),
-    Row(&'t str),
+    /// A row of a table, with the names of its columns.
+    Row(&'t str, &'t str),
     Said(&'t Sentence<'t>),
     /// A block of code; with its line if it has only one.
     Code(Option<&'t str>),
@@ -59,15 +61,17 @@ fn code_blocks(text: &str) -> impl Iterator<Item = (usize, Option<&str>)> {
 /// Returns the headings of a message and the rows of its tables without the names of the columns.
 fn headings_and_rows(text: &str) -> Vec<(usize, Mark<'_>)> {
     let mut marks: Vec<(usize, Mark<'_>)> = Vec::new();
+    let mut columns = "";
     for (at, line, is_code) in lines(text) {
         let bare = line.trim();
         if is_code || !is_decoration(bare) || !bare.contains(char::is_alphanumeric) {
             // The line below the names of the columns.
-            if bare.starts_with('|') && matches!(marks.last(), Some((_, Mark::Row(_)))) {
+            if let Some((_, Mark::Row(names, _))) = marks.last().filter(|_| bare.starts_with('|')) {
+                columns = *names;
                 marks.pop();
             }
         } else if bare.starts_with('|') {
-            marks.push((at, Mark::Row(bare)));
+            marks.push((at, Mark::Row(bare, columns)));
         } else if bare.starts_with(['#', '*']) {
             marks.push((at, Mark::Heading(bare)));
         }
@@ -75,14 +79,22 @@ fn headings_and_rows(text: &str) -> Vec<(usize, Mark<'_>)> {
     marks
 }
 
-/// Returns a row of a table as an item: the first cells, and after them the one with most prose.
-pub(super) fn row(line: &str) -> String {
-    let cells: Vec<String> = line.trim_matches(['|', ' ']).split(" | ").map(|cell| plain(cell.trim())).collect();
+/// Returns a row of a table as an item: the first cells, those of which a request names the column, and the one with most
+/// prose.
+pub(super) fn row(line: &str, columns: &str, request: &str) -> String {
+    let cells = |line: &str| -> Vec<String> {
+        line.trim_matches(['|', ' ']).split(" | ").map(|cell| plain(cell.trim())).collect()
+    };
+    let (cells, columns) = (cells(line), cells(columns));
     let most = (0..cells.len()).max_by_key(|at| words_of_prose(&cells[*at])).unwrap_or(0);
     let before = cells[..most].iter().enumerate().filter(|(at, cell)| *at == 0 || words_of_prose(cell) > 0);
     let before = before.map(|(_, cell)| cell.as_str()).collect::<Vec<_>>().join(" ");
+    let asked = significant_words(request);
+    let columns = cells.iter().zip(&columns).skip(most + 1);
+    let named = columns.filter(|(_, name)| !significant_words(name).is_disjoint(&asked));
+    let before = named.fold(before, |before, (cell, name)| format!("{before}, {name} {cell}"));
     let told = cells.get(most).map_or("", String::as_str);
-    if before.is_empty() { told.to_owned() } else { format!("{before}: {told}") }
+    if before.is_empty() { told.to_owned() } else { format!("{}: {told}", before.trim_start_matches([',', ' '])) }
 }
 
 /// Strips marks of emphasis, line breaks and what is counted in brackets, which the next edit makes wrong: `(92 lines)`.

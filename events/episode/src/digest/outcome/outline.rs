@@ -68,6 +68,8 @@ pub(super) struct Part {
     nested: usize,
     /// What an item with others below it says without them.
     alone: String,
+    /// The first item below it.
+    first: String,
     /// Number of items of the list behind a lead that say nothing, or are told elsewhere.
     lost: usize,
 }
@@ -89,8 +91,8 @@ impl Part {
     }
 }
 
-/// Returns the parts of a message that say something, in order; with `fails`, without claims that checks passed.
-pub(super) fn outline(text: &str, fails: bool) -> Vec<Part> {
+/// Returns the parts of a message that say something to a request, in order; with `fails`, without claims that checks passed.
+pub(super) fn outline(text: &str, request: &str, fails: bool) -> Vec<Part> {
     let left = leftovers(text);
     let is_left = |sentence: &Sentence<'_>| left.iter().any(|left| lies_in(sentence.text, left.text));
     let stays = |one: &Sentence<'_>| tells(one) && !is_left(one) && !(fails && claims(one.text));
@@ -106,9 +108,9 @@ pub(super) fn outline(text: &str, fails: bool) -> Vec<Part> {
         let is_idle = matches!(mark, Mark::Heading(_)) || matches!(mark, Mark::Said(one) if is_short(one.text));
         match mark {
             Mark::Heading(line) => outline.heading(line),
-            Mark::Row(_) if outline.is_offered => {}
-            Mark::Row(line) if claims(line) || left.iter().any(|left| lies_in(left.text, line)) => outline.lose(),
-            Mark::Row(line) => _ = outline.push(Kind::Item, &row(line)),
+            Mark::Row(..) if outline.is_offered => {}
+            Mark::Row(line, _) if claims(line) || left.iter().any(|left| lies_in(left.text, line)) => outline.lose(),
+            Mark::Row(line, columns) => _ = outline.push(Kind::Item, &row(line, columns, request)),
             Mark::Said(one) if one.point => outline.point(&text[..at], one.text, stays(one)),
             Mark::Said(one) => outline.sentence(&text[..at], one.text, stays(one)),
             Mark::Code(line) => outline.code(line),
@@ -160,8 +162,9 @@ impl Outline {
         let (section, closes) = (self.section, self.closes);
         self.added += 1;
         let goes_on_from = self.parts.last().map(|part| part.place).filter(|_| refers_back(&whole));
-        let (place, alone) = (self.added, String::new());
-        self.parts.push(Part { kind, section, head, whole, closes, place, goes_on_from, nested: 0, alone, lost: 0 });
+        let (place, alone, first) = (self.added, String::new(), String::new());
+        let (nested, lost) = (0, 0);
+        self.parts.push(Part { kind, section, head, whole, closes, place, goes_on_from, nested, alone, first, lost });
         true
     }
 
@@ -196,7 +199,14 @@ impl Outline {
             if let Some(part) = self.parts.last_mut().filter(|part| part.nested > 0) {
                 let told = LABEL_ENDS.iter().fold(&*part.alone, |rest, end| rest.rsplit(end).next().unwrap_or(rest));
                 let says = words_of_prose(&part.alone) >= MIN_WORDS || told.contains('`') || told.contains(' ');
-                part.head.clone_from(if says { &part.alone } else { &part.whole });
+                let more = part.nested - 1;
+                match clause_within(&part.first, HEAD_CHARS).filter(|_| counts(told) && is_short(told) && more > 0) {
+                    // `Three changes` says less than the first of them.
+                    Some(first) => {
+                        part.head = format!("{}{first} and {more} more", &part.alone[..part.alone.len() - told.len()]);
+                    }
+                    None => part.head.clone_from(if says { &part.alone } else { &part.whole }),
+                }
             }
         }
     }
@@ -250,6 +260,7 @@ impl Outline {
         let is_first = begins && part.nested == 0;
         if is_first {
             part.alone = without_loose_end(&part.whole).to_owned();
+            part.first = bare(&on_one_line(text));
         }
         if !begins && is_lead(text) {
             part.alone.clone_from(&part.whole);

@@ -70,7 +70,57 @@ pub(super) fn select(mut parts: Vec<Part>, request: &str) -> String {
     let mut order: Vec<usize> = (0..parts.len()).collect();
     order.sort_by_key(|at| parts[*at].whole.len());
     order.iter().for_each(|at| selection.tell_whole(*at));
-    selection.text()
+    let told_of = |section: usize| {
+        let items = parts.iter().zip(&selection.told).filter(move |(part, _)| is_item_of(part, section));
+        items.filter(|(_, told)| told.is_some()).count()
+    };
+    let frames = |part: &Part| part.kind == Kind::Item || part.names_section() || part.kind == Kind::Lead;
+    let is_of_lists = parts.iter().zip(&selection.told).all(|(part, told)| told.is_none() || frames(part));
+    let mut sections: Vec<usize> =
+        parts.iter().filter(|part| part.kind == Kind::Item).map(|part| part.section).collect();
+    sections.dedup();
+    let is_part = sections.iter().any(|at| told_of(*at) == 0) && sections.iter().any(|at| told_of(*at) > 0);
+    let begun = Some(()).filter(|()| is_work && is_of_lists && is_part).and_then(|()| begun_lists(&parts, &sections));
+    begun.unwrap_or_else(|| selection.text())
+}
+
+fn is_item_of(part: &Part, section: usize) -> bool {
+    part.kind == Kind::Item && part.section == section
+}
+
+/// Returns the beginnings of all lists, which take an item each in turn while there is room: a list that is left out says
+/// less than the number of its items. `None` if not every list begins.
+fn begun_lists(parts: &[Part], sections: &[usize]) -> Option<String> {
+    let mut before = "";
+    let lists: Vec<(&str, Vec<&str>)> = sections
+        .iter()
+        .map(|section| {
+            let name = parts.iter().find(|part| part.section == *section && part.names_section());
+            let name = name.map_or("", |name| name.head.trim_end_matches([':', '：', '.']));
+            let items = parts.iter().filter(|part| is_item_of(part, *section)).map(|part| part.head.as_str());
+            // A section in parts has its heading once.
+            (if std::mem::replace(&mut before, name) == name { "" } else { name }, items.collect())
+        })
+        .collect();
+    let frame = |name: &str| name.chars().count() + MORE_CHARS + 4;
+    let mut left = MAX_CHARS.checked_sub(lists.iter().map(|(name, _)| frame(name)).sum())?;
+    let mut told = vec![0; lists.len()];
+    let mut open: Vec<usize> = (0..lists.len()).collect();
+    while !open.is_empty() {
+        open.retain(|&at| {
+            let costs = lists[at].1.get(told[at]).map(|item| item.chars().count() + 2);
+            let fits = costs.filter(|costs| *costs <= left);
+            left -= fits.unwrap_or(0);
+            told[at] += usize::from(fits.is_some());
+            fits.is_some()
+        });
+    }
+    let text = lists.iter().zip(&told).map(|((name, items), told)| {
+        let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        let more = if items.len() > *told { format!("; and {} more", items.len() - told) } else { String::new() };
+        closed(format!("{name}{}{more}", items[..*told].join("; ")))
+    });
+    told.iter().all(|told| *told > 0).then(|| text.collect::<Vec<_>>().join(" "))
 }
 
 fn length(parts: &[Part]) -> usize {

@@ -87,7 +87,7 @@ fn a_command_that_was_not_understood_is_made_good_when_it_runs() {
     check_errors(
         misused().failed("cargo test -- a b", 101, "test b: boom"),
         &[
-            (error, Some("by `cargo test -- a b` instead of `cargo test a b`")),
+            (error, Some("by `cargo test -- a b` instead of `cargo test a b`, which then failed otherwise")),
             ("cargo test -- a b: exit 101, test b: boom", None),
         ],
     );

@@ -127,3 +127,43 @@ fn a_label_that_a_cut_leaves_is_no_purpose() {
     let goal = edit(begun.prompt("Also paint the mast in red"), "src/mast.rs", "b", "red").digest().objective;
     assert_eq!(goal, "Oil the winch and the drum of the crane in the harbour. Then: Also paint the mast in red.");
 }
+
+#[test]
+fn what_a_person_wishes_while_the_agent_works_mends_no_failure() {
+    let fails = || built().prompt("Test it").failed("make test", 2, "winch_test: the rope is too short");
+    let rest = |session: Session| {
+        let told = session.reply("Now I paint the drum.").edit("src/drum.rs", 1, 1).ok("make test");
+        told.digest().errors[0].resolution.as_ref().unwrap().text.clone()
+    };
+    let wish = "Paint the drum of the winch as well";
+    // What the agent was at when the wish came, or what it mends before it turns to it.
+    assert_eq!(rest(fails().edit("src/rope.rs", 1, 1).prompt(wish)), "by edits to src/rope.rs; `make test` passed");
+    assert_eq!(rest(fails().prompt(wish).edit("src/rope.rs", 1, 1)), "by edits to src/rope.rs; `make test` passed");
+    // Who answers what the agent said may tell how to mend it.
+    let answered = fails().reply("The test fails.").prompt("Lengthen it").edit("src/rope.rs", 1, 1);
+    assert_eq!(rest(answered), "by edits to src/rope.rs, src/drum.rs; `make test` passed");
+}
+
+#[test]
+fn what_is_known_to_fail_at_the_end_is_open() {
+    let open = |session: &Session| session.digest().unresolved.into_iter().map(|open| open.text).collect::<Vec<_>>();
+    // A narrower run says nothing of all tests, whatever the agent says of its work.
+    let wrong = "unrecognized subcommand 'bun'";
+    let tested = built().prompt("Test it").failed("rtk bun test src/", 2, &format!("error: {wrong}"));
+    let tested = tested.failed("bun test src/", 1, "error: Cannot find module 'rope' from 'src/rope.test.ts'");
+    let tested = tested.edit("src/winch.ts", 1, 1).ok("bun test src/winch.test.ts").reply("I mended the winch.");
+    assert_eq!(open(&tested), ["bun test src/: exit 1, error: Cannot find module 'rope' from 'src/rope.test.ts'"]);
+    let errors = tested.digest().errors;
+    let mended = errors[0].resolution.as_ref().unwrap();
+    assert_eq!(mended.text, "by `bun test src/` instead of `rtk bun test src/`, which then failed otherwise");
+    // A hook that is content says that it is known.
+    let hooked = tested.failed("git commit -m winch", 1, "error: Cannot find module 'rope'").ok("git commit -m winch");
+    assert_eq!(open(&hooked.reply("I added the brake to the winch.")), [""; 0]);
+    // What a person shows and nobody mends.
+    let error = "Why is this?\n\nerror: the rope is too short\n";
+    let shown = Session::default().prompt(error).edit("src/log.ts", 2, 0).reply("It logs the rope's length now.");
+    assert_eq!(open(&shown), ["reported: error: the rope is too short"]);
+    assert_eq!(open(&shown.prompt("commit").ok("git commit -m log")), ["reported: error: the rope is too short"]);
+    let shown = Session::default().prompt(error).edit("src/log.ts", 2, 0).reply("It logs the rope's length now.");
+    assert_eq!(open(&shown.prompt("Now paint the drum of the winch red").edit("src/drum.ts", 1, 1)), [""; 0]);
+}

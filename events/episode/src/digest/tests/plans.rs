@@ -43,3 +43,11 @@ fn what_needed_nothing_after_all_is_no_choice() {
     let other = "The `drum` is in the log already. No change needed there.";
     check(plan, &[other, "Done."], &[kept, other]);
 }
+
+#[test]
+fn what_declares_a_name_that_the_work_has_not_is_no_choice() {
+    let plan = "### Parts\n- `ropePhase: \"up\" | \"down\"` — only 2 phases now\n- Only 2 marks on the mast, not 3\n";
+    let (phases, marks) = ("`ropePhase: \"up\" | \"down\"` — only 2 phases now", "Only 2 marks on the mast, not 3");
+    check(plan, &["There are only 2 phases and marks on the mast now."], &[marks]);
+    check(plan, &["The `ropePhase` has only 2 phases, and the mast has 2 marks."], &[phases, marks]);
+}
