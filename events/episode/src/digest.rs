@@ -63,7 +63,6 @@ pub use self::exchange::{Exchange, Run, carrying_sentences, gives_reason};
 pub use self::metadata::{Metadata, MetadataBuilder, seconds_between};
 pub use self::model_marks::{MODEL_BEGINS, MODEL_ENDS};
 pub use self::show::Show;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::attempt::{Action, Attempt, attempts};
@@ -74,6 +73,7 @@ pub(crate) use self::courtesy::{is_courtesy, is_greeting};
 pub(crate) use self::excerpt::contains_title;
 pub use self::excerpt::{one_line, sentences_within, without_filter_mark};
 pub use self::question::answered;
+pub(crate) use self::repetition::is_told_in;
 pub use self::rule::{is_standing_rule, standing_rules, tells_how};
 pub use self::sentence::{asks_what_holds, clauses, replacements};
 pub use self::settled::{Settled, settled};

@@ -19,7 +19,7 @@ pub use relevance::is_relevant;
 use uuid::Uuid;
 
 use crate::digest::{
-    Episode, ErrorLine, MODEL_MARK, Pointed, check_kind, contains_title, last_asked, last_commit, planned,
+    Episode, ErrorLine, MODEL_MARK, Pointed, check_kind, contains_title, is_told_in, last_asked, last_commit, planned,
 };
 use baton_conversation::filter::{RECALL_CLOSE, RECALL_OPEN};
 use baton_conversation::item::Agent;
@@ -36,6 +36,8 @@ const MAX_ENTRIES: usize = 20;
 const ENTRY_CHARS: usize = 280;
 /// Maximum length of objective and last statement, in characters.
 const PURPOSE_CHARS: usize = 450;
+/// Most words of a title.
+const MAX_TITLE_WORDS: usize = 8;
 /// Maximum length of the state, in characters.
 const STATE_CHARS: usize = 800;
 /// Maximum number of an episode's files whose changes are reported, the latest: checking one takes microseconds.
@@ -107,9 +109,13 @@ impl Facts {
         });
         // Those that no longer hold come first, as the last ones matter most.
         let decisions: Vec<Pointed> = episode.superseded_by_person().chain(episode.decisions_elsewhere()).collect();
-        let also_modified: Vec<Pointed> = episode.state.also_modified.iter().cloned().collect();
+        let open = episode.unresolved_elsewhere();
+        // What the agent says of the same files says more.
+        let is_told = |path: &str| open.iter().any(|one| one.text.contains(path.rsplit('/').next().unwrap_or(path)));
+        let adds = |also: &&Pointed| !also.text.split([':', ',']).skip(1).all(|path| is_told(path.trim()));
+        let also_modified: Vec<Pointed> = episode.state.also_modified.iter().filter(adds).cloned().collect();
         // What the session did not change goes first if room is short.
-        let mut unresolved = entries(&[also_modified, episode.unresolved_elsewhere()].concat());
+        let mut unresolved = entries(&[also_modified, open].concat());
         unresolved.extend(planned(episode).map(|text| quoted(text, ENTRY_CHARS)));
         Self {
             relevant: is_relevant(episode),
@@ -131,16 +137,21 @@ impl Facts {
     }
 }
 
-/// Puts the title before the objective, unless the objective contains it.
+/// Puts the title before the objective, unless the objective contains it or begins with the same in other words.
 fn purpose(episode: &Episode, objective: String) -> String {
     let title = quoted(&episode.title, PURPOSE_CHARS);
     match (episode.is_titled && !title.is_empty(), objective.is_empty()) {
         (true, true) => title,
-        (true, false) if !contains_title(&objective, &title) => {
+        (true, false) if !contains_title(&objective, &title) && !is_told_in(&title, &first_words(&objective)) => {
             format!("{title}: {objective}")
         }
         _ => objective,
     }
+}
+
+/// Returns the first words of an objective, about as many as a title may have.
+fn first_words(objective: &str) -> String {
+    objective.split_whitespace().take(MAX_TITLE_WORDS * 2).collect::<Vec<_>>().join(" ")
 }
 
 /// Puts the last request behind the objective, if it is another one.

@@ -398,11 +398,12 @@ impl<'a> Step<'a> {
 }
 
 /// Returns a commit up to the end of the first line of its message, if that has more, and what switches off its checks
-/// behind it: `git commit -m "Fix it" --no-verify`. The message may be in quotes or in a here-document inside them.
+/// behind it: `git commit -m "Fix it" --no-verify`. The message may be in quotes or in a here-document, cut or not.
 fn subject(text: &str) -> Option<String> {
     let (before, message) = text.split_once("-m \"").or_else(|| text.split_once("-m '"))?;
     let document = message.strip_prefix("$(cat <<").and_then(|rest| rest.split_once('\n')).map(|(_, body)| body);
-    let (first, _) = document.unwrap_or(message).trim_start().split_once('\n')?;
+    let text_of = document.unwrap_or(message).trim_start();
+    let first = text_of.split_once('\n').map(|(first, _)| first).or(document.map(|_| text_of))?;
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let closed = first.contains(['"', '\'']) && document.is_none();
     let off = switched_off(text).into_iter().filter(|word| !before.contains(&**word));

@@ -180,7 +180,7 @@ impl Episode {
                 let _ = write!(text, ", exit {code}");
             }
             if differ {
-                let _ = write!(text, ", {} of {}", command.alike, command.count);
+                let _ = write!(text, ", in {} of {} runs", command.alike, command.count);
             } else if command.count > 1 {
                 let _ = write!(text, ", {} times", command.count);
             }

@@ -86,7 +86,7 @@ pub(super) fn significant_words(text: &str) -> BTreeSet<String> {
 }
 
 /// Returns true if a longer text says what a text says.
-pub(super) fn is_told_in(text: &str, longer: &str) -> bool {
+pub(crate) fn is_told_in(text: &str, longer: &str) -> bool {
     let (words, longer) = (significant_words(text), significant_words(longer));
     !words.is_empty() && words.intersection(&longer).count() * WHOLE >= words.len() * SAME
 }

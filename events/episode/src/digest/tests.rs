@@ -388,7 +388,7 @@ fn the_content_reads_as_text_and_is_bounded() {
         "- User: The refresh token expires too early. Please fix it.\n- Assistant: Fixed: the expiry",
         "\n## Errors\n- cargo test -p auth: exit 101, assertion failed: token.is_valid() -> resolved: by edits to src/auth.rs,",
         "\n## Files changed\n- src/auth.rs (+5 -2)\n",
-        "- `cargo test -p auth`: ok at last, 1 of 2\n",
+        "- `cargo test -p auth`: ok at last, in 1 of 2 runs\n",
         "\n## Files read\n- src/auth.rs\n",
     ] {
         assert!(content.contains(part), "{part:?} in {content}");
