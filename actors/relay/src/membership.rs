@@ -310,6 +310,7 @@ impl Team {
         }
         // Also while the relay is paused: it was asked for.
         self.forget(member).await;
+        self.compact().await.map_err(Error::Failed)?;
         drop(round);
         self.nudge();
         Ok(sessions.len() as u64)

@@ -167,6 +167,18 @@ impl Drafts {
     }
 }
 
+/// What there is of a session already.
+pub(crate) struct Before<'a> {
+    /// What goes on; `None` if it is begun anew.
+    pub(crate) known: Option<&'a Shared>,
+    /// What an attempt of before has put beside the stream.
+    pub(crate) begun: Option<&'a Begun>,
+    /// All objects that may lie there.
+    pub(crate) objects: &'a BTreeSet<ContentHash>,
+    /// The sequence of its stream on the relay.
+    pub(crate) reached: u64,
+}
+
 /// Publishes.
 pub(crate) struct Outbound<'a> {
     pub(crate) relay: &'a dyn Relay,
@@ -212,48 +224,34 @@ impl Outbound<'_> {
         Ok(name)
     }
 
-    /// Says that a session must be removed wherever it is. What it takes to unseal it is destroyed afterwards.
-    pub(crate) async fn destroy(&self, session: &SessionId) -> Result<(), Error> {
-        let writer = self.keys.writer();
-        let record = Record::new(self.folder, &writer);
-        let (of, reading) = (session.clone(), record.clone());
-        let objects = blocking(move || reading.objects(&of).map_err(here)).await?;
-        let name = self.keys.team.session_name(&writer, session);
+    /// Destroys what it takes to unseal a session, and its chunks.
+    pub(crate) async fn destroy(&self, session: &SessionId, objects: &BTreeSet<ContentHash>) -> Result<(), Error> {
+        let name = self.keys.team.session_name(&self.keys.writer(), session);
         self.relay.delete(Slot::Named(self.keys.team.key_name(name))).await?;
-        self.relay.purge(self.stream(name)).await?;
-        for object in objects {
-            self.relay.delete(Slot::Object(object)).await?;
-        }
-        // Last, because it knows the objects and the key.
-        let of = session.clone();
-        blocking(move || record.remove(&of).map_err(here)).await
+        self.begin_anew(session, objects).await
     }
 
     /// Removes what is published of a session, to publish it anew by other keys.
-    pub(crate) async fn begin_anew(&self, session: &SessionId) -> Result<(), Error> {
-        let (name, of) = (self.keys.team.session_name(&self.keys.writer(), session), session.clone());
-        let record = Record::new(self.folder, &self.keys.writer());
-        let objects = blocking(move || record.objects(&of).map_err(here)).await?;
-        self.relay.purge(self.stream(name)).await?;
+    pub(crate) async fn begin_anew(&self, session: &SessionId, objects: &BTreeSet<ContentHash>) -> Result<(), Error> {
+        self.relay.purge(self.stream(self.keys.team.session_name(&self.keys.writer(), session))).await?;
         for object in objects {
-            self.relay.delete(Slot::Object(object)).await?;
+            self.relay.delete(Slot::Object(*object)).await?;
         }
         Ok(())
     }
 
-    /// Publishes a draft. What was recorded is added to `changes`, also if a later part fails. `begun` is what an attempt
-    /// of before has put beside the stream, `reached` the sequence of the session's stream on the relay.
+    /// Publishes a draft. What was recorded is added to `changes`, also if a later part fails. Returns true if nothing lies
+    /// beside the session's stream any more but what the published conversation names.
     pub(crate) async fn session(
         &self,
         id: &SessionId,
         through: SequenceNumber,
         draft: Draft,
-        (known, begun): (Option<&Shared>, Option<&Begun>),
-        reached: u64,
+        Before { known, begun, objects, reached }: Before<'_>,
         changes: &mut Vec<Change>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         if draft.events.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         // Anybody may have put such a number there.
         if reached > u64::MAX / 2 {
@@ -308,24 +306,13 @@ impl Outbound<'_> {
             let (sequence, batch, key) = (sequence + 1, Some(batch), Some(key.clone()));
             changes.push(self.record(stream, Line { sequence, batch, key, made_of, ..Line::default() }).await?);
         }
-        self.remove_superseded(known, begun, conversation.as_ref()).await
-    }
-
-    /// Deletes the objects that a new conversation has no more. Readers that are behind need only the last one.
-    async fn remove_superseded(
-        &self,
-        known: Option<&Shared>,
-        begun: Option<&Begun>,
-        now: Option<&Conversation>,
-    ) -> Result<(), Error> {
-        let Some(now) = now else { return Ok(()) };
-        let before = known.and_then(|known| known.conversation.as_ref()).into_iter().flat_map(|it| &it.chunks);
-        let begun = begun.into_iter().flat_map(|begun| &begun.objects);
-        let before: BTreeSet<_> = before.map(|chunk| &chunk.object).chain(begun).copied().collect();
-        for object in before.into_iter().filter(|object| now.chunks.iter().all(|it| it.object != *object)) {
-            self.relay.delete(Slot::Object(object)).await?;
+        // Readers that are behind need only the last conversation.
+        let Some(now) = conversation else { return Ok(false) };
+        let now: BTreeSet<ContentHash> = now.chunks.iter().map(|chunk| chunk.object).collect();
+        for object in objects.difference(&now) {
+            self.relay.delete(Slot::Object(*object)).await?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Notes what will lie beside a session's stream.
@@ -396,12 +383,8 @@ impl Outbound<'_> {
         let recording = self.recording.clone().lock_owned().await;
         blocking(move || {
             let _recording = recording;
-            match &line.batch {
-                Some(batch) if batch.begin && line.sequence > 1 => record.replace(&batch.session, &line),
-                _ => record.append(&line),
-            }
-            .map_err(here)?;
-            Ok(Change { writer, line, compacted: None, refused: None })
+            let size = record.append(&line).map_err(here)?;
+            Ok(Change { writer, line, size, refused: None })
         })
         .await
     }

@@ -11,16 +11,16 @@ use super::*;
 use crate::boxes;
 use crate::folder::{Folder, object_name};
 use crate::keys::TeamKeys;
+use crate::team::State;
 
 const NOW: Timestamp = Timestamp(1_900_000_000_000);
 
-/// A member who takes in what one writer says.
+/// A member who takes in what others say.
 struct Reader {
     relay: Folder,
     keys: Keys,
     folder: tempfile::TempDir,
-    writer: Option<Writer>,
-    membership: Membership,
+    state: State,
 }
 
 impl Reader {
@@ -28,7 +28,8 @@ impl Reader {
         let folder = tempfile::tempdir().unwrap();
         let relay = Folder::create(&folder.path().join("relay"), team.team_name()).unwrap();
         let keys = Keys::generate(team.clone()).unwrap();
-        Self { relay, keys, folder, writer: None, membership: Membership::default() }
+        let state = State::of(&keys);
+        Self { relay, keys, folder, state }
     }
 
     fn records(&self) -> &Path {
@@ -37,41 +38,20 @@ impl Reader {
 
     /// What comes of a frame: `recorded`, `known`, or the kind of refusal.
     async fn take(&mut self, frame: &[u8]) -> &'static str {
-        let stream = Frame::parse(frame).unwrap().header.stream;
-        let writer = self.writer.as_ref();
-        let known = Known {
-            members: 1,
-            is_waiting: false,
-            session: writer.and_then(|it| it.sessions.get(it.streams.get(&stream)?).cloned()),
-            membership: self.membership.clone(),
-            writer: writer.map(|it| KnownWriter {
-                id: it.id.clone(),
-                key: it.key,
-                notices: it.notices,
-                is_member: self.membership.is_member(it.id.as_str(), it.introduced),
-                gone: it.streams.get(&stream).and_then(|of| it.forgotten.get(of)).map(|gone| gone.sequence),
-                sessions: it.sessions.len(),
-                stored: it.stored,
-                compacted: 0,
-            }),
-        };
+        let header = Frame::parse(frame).unwrap().header;
+        let known = self.state.known((header.writer, header.stream));
         let inbound =
             Inbound { relay: &self.relay, keys: &self.keys, folder: self.folder.path(), now: NOW, later: &[] };
         match inbound.take(&known, frame).await {
             Ok(Taken::Recorded(change)) => {
-                if let Some(notice) = change.line.notice.as_ref().filter(|_| change.writer == self.keys.team.admin) {
-                    self.membership.apply(&notice.said);
-                }
-                match &mut self.writer {
-                    Some(writer) => writer.apply(&change.line).unwrap(),
-                    None => self.writer = Writer::joined(&change.writer, &change.line),
-                }
+                self.state.apply(&self.keys.team, &change);
                 if change.refused.is_some() { "void" } else { "recorded" }
             }
             Ok(Taken::Known) => "known",
             Err(NotTaken::Held { .. }) => "held",
             Err(NotTaken::Refused(_)) => "refused",
             Err(NotTaken::Failed(_)) => "failed",
+            Err(NotTaken::Unsure(_)) => "unsure",
         }
     }
 }
@@ -169,11 +149,14 @@ async fn a_message_waits_for_its_key_and_a_new_beginning_ends_the_key_of_before(
     ann.puts_key(&reader.relay, &new).await;
     assert_eq!(reader.take(&ann.batch(2, true, "shop", &new)).await, "recorded");
     let record = Record::new(reader.records(), &ann.keys.writer());
-    let lines = record.read().unwrap().unwrap();
+    let writer = &reader.state.writers[&ann.keys.writer()];
+    assert!(writer.is_long());
+    record.compact(&writer.counting()).unwrap();
+    let lines = record.read().unwrap();
     let keys: Vec<_> = lines.iter().filter_map(|line| line.key.clone()).collect();
     assert_eq!(keys, [new], "the key of before is in no line");
     let folded = record.fold(&ann.keys.writer()).unwrap().unwrap();
-    assert_eq!(folded.0.sessions[&ann.session].sequence, 2);
+    assert_eq!(folded.sessions[&ann.session].sequence, 2);
 }
 
 #[tokio::test]
@@ -232,7 +215,6 @@ async fn who_has_old_keys_alone_joins_only_if_the_administrator_knows_them() {
             if has_read {
                 assert_eq!(reader.take(&ann.joins()).await, "recorded");
                 assert_eq!(reader.take(&ann.says(2, said.clone())).await, "recorded");
-                reader.writer = None;
             }
             assert_eq!(reader.take(&speaker.joins()).await, expected, "{has_key} {has_read}");
         }

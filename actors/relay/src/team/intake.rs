@@ -3,7 +3,7 @@
 //! The cursor always moves on. What waits for something is kept in a file beside it; what there is no room for is dropped,
 //! and everything is received again once there is room, or a writer or a key is new.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::{Member, State, Team};
 use crate::inbound::{Inbound, NotTaken, Taken};
 use crate::keys::{Name, WriterId};
-use crate::record::Record;
+use crate::record::{Counting, Record};
 use crate::seal::{Frame, Kind};
 
 /// Most bytes of frames that wait for what they need: of one writer, of all, and of those who are not known.
@@ -46,11 +46,8 @@ struct CursorV2 {
 }
 
 /// Has everything received again from the start. Blocks for the disk.
-pub(crate) fn forget_cursor(folder: &Path) -> io::Result<()> {
-    match std::fs::remove_file(folder.join(CURSOR)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+pub(super) fn forget_cursor(folder: &Path) -> io::Result<()> {
+    durable::remove_file(&folder.join(CURSOR))
 }
 
 impl Team {
@@ -64,12 +61,15 @@ impl Team {
             while std::mem::take(&mut self.state().may_take_held) {
                 self.take_held(member).await?;
             }
+            self.compact().await?;
             let is_moved = member.cursor != received.cursor;
             member.cursor = received.cursor;
             // What could not be read is received again after the next start.
             self.state().has_dropped |= !received.problems.is_empty();
             warnings.extend(received.problems);
             if received.is_set_back {
+                // Before the new cursor, which does not show it any more.
+                self.mark_set_back().await?;
                 let mut state = self.state();
                 (state.is_set_back, state.has_looked_back) = (true, false);
             }
@@ -182,14 +182,7 @@ impl Team {
             }
             (state.held.contains_key(&stream), state.known(stream))
         };
-        let inbound = Inbound {
-            relay: &*member.relay,
-            keys: &member.keys,
-            folder: &self.folder,
-            now: self.options.clock.now(),
-            later,
-        };
-        match inbound.take(&known, frame).await {
+        match self.inbound(member, later).take(&known, frame).await {
             Ok(Taken::Recorded(mut change)) => {
                 let forgotten = change.line.notice.as_ref().and_then(|notice| match &notice.said {
                     Said::Forgot { session, .. } => Some(session.clone()),
@@ -209,20 +202,43 @@ impl Team {
                 };
                 self.apply(member, *change);
                 if let Some(session) = forgotten {
-                    self.withdraw(member, &writer, &session, had_it).await?;
+                    self.withdraw(member, &writer, &session, had_it);
                 }
             }
             Ok(Taken::Known) => {}
             Err(NotTaken::Held { why, stored }) => self.hold(stream, frame, why, stored),
             Err(NotTaken::Refused(_)) if is_behind => self.hold(stream, frame, String::new(), 0),
             Err(NotTaken::Refused(why)) => self.refuse(stream.0, why),
-            Err(NotTaken::Failed(why)) => {
+            Err(NotTaken::Failed(why)) => return Err(why),
+            Err(NotTaken::Unsure(why)) => {
                 // What is recorded may be more than what is known.
                 self.state().is_stale = true;
                 return Err(why);
             }
         }
         Ok(())
+    }
+
+    /// Fetches the conversation of a session again.
+    pub(crate) async fn fetch_again(
+        &self,
+        member: &Member,
+        writer: &WriterId,
+        session: &SessionId,
+    ) -> Result<(), String> {
+        let shared = self.state().writers.get(writer).and_then(|writer| writer.sessions.get(session).cloned());
+        let Some(shared) = shared else { return Ok(()) };
+        let Some(conversation) = &shared.conversation else { return Ok(()) };
+        let inbound = self.inbound(member, &[]);
+        let fetched = inbound.fetch(writer, session, conversation, &BTreeSet::new(), &shared.key).await;
+        fetched.map_err(|error| match error {
+            NotTaken::Held { why, .. } | NotTaken::Refused(why) | NotTaken::Failed(why) | NotTaken::Unsure(why) => why,
+        })
+    }
+
+    fn inbound<'a>(&'a self, member: &'a Member, later: &'a [&'a [u8]]) -> Inbound<'a> {
+        let now = self.options.clock.now();
+        Inbound { relay: &*member.relay, keys: &member.keys, folder: &self.folder, now, later }
     }
 
     fn refuse(&self, writer: Name, why: String) {
@@ -284,15 +300,9 @@ impl Team {
     }
 
     /// Removes what another writer wants removed, if it was here.
-    async fn withdraw(
-        &self,
-        member: &Member,
-        writer: &WriterId,
-        session: &SessionId,
-        had_it: bool,
-    ) -> Result<(), String> {
+    fn withdraw(&self, member: &Member, writer: &WriterId, session: &SessionId, had_it: bool) {
         if *writer == member.keys.writer() {
-            return Ok(());
+            return;
         }
         let stream = (member.keys.team.writer_name(writer), member.keys.team.session_name(writer, session));
         let was_held = {
@@ -302,20 +312,45 @@ impl Team {
             state.is_held_changed |= held;
             held
         };
-        if !had_it && !was_held {
-            return Ok(());
+        // A conversation may be there also if its record was damaged.
+        let folder = Record::new(&self.folder, writer).blobs().folder_of(session);
+        if !had_it && !was_held && !folder.exists() {
+            return;
         }
         // Another writer may have it as well.
         self.show(session);
-        let (record, of) = (Record::new(&self.folder, writer), session.clone());
-        let removing = baton_base::task::spawn_blocking(move || record.remove(&of));
-        let removed = removing.await.map_err(|error| error.to_string());
-        if let Err(error) = removed.and_then(|removed| removed.map_err(|error| error.to_string())) {
-            // The notice is recorded and does not come again: its conversation is removed when the records are read anew.
-            self.state().is_stale = true;
-            return Err(error);
+        let mut state = self.state();
+        if let Some(writer) = state.writers.get_mut(writer) {
+            writer.void.insert(session.clone());
         }
-        tracing::info!(%session, reason = "forgotten by its writer", "session of another member removed");
+    }
+
+    /// Removes from the records what must not stay there, and what has been superseded often.
+    pub(crate) async fn compact(&self) -> Result<(), String> {
+        let long: Vec<(WriterId, Counting)> = {
+            let state = self.state();
+            let long = state.writers.iter().filter(|(_, writer)| writer.is_long());
+            long.map(|(id, writer)| (id.clone(), writer.counting())).collect()
+        };
+        for (id, counting) in long {
+            let (record, recording) = (Record::new(&self.folder, &id), self.recording.clone().lock_owned().await);
+            let compacting = baton_base::task::spawn_blocking(move || {
+                let _recording = recording;
+                record.compact(&counting)
+            });
+            let compacted = compacting.await.map_err(|error| error.to_string());
+            let mut state = self.state();
+            let size = compacted.and_then(|done| done.map_err(|error| error.to_string())).inspect_err(|_| {
+                // Records that are damaged are cut off when they are read.
+                state.is_stale = true;
+            })?;
+            if let Some(writer) = state.writers.get_mut(&id) {
+                for session in std::mem::take(&mut writer.void) {
+                    tracing::info!(%session, writer = %id, "what does not count any more of a session removed");
+                }
+                (writer.size, writer.compacted) = (size, size);
+            }
+        }
         Ok(())
     }
 

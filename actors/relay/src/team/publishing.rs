@@ -1,9 +1,11 @@
 //! Publishes what this home owes: its introduction, sessions of shared projects, and that something is forgotten.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use baton_config::settings::Settings;
+use baton_conversation::hash::ContentHash;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::{Row, SessionTable};
 use baton_sharing::batch::{Notice, Said};
@@ -11,7 +13,7 @@ use baton_views::visibility;
 use futures_util::StreamExt as _;
 
 use super::{Member, Team, is_shared, machine};
-use crate::outbound::{Draft, Error, Outbound, is_owed};
+use crate::outbound::{Before, Draft, Error, Outbound, is_owed};
 use crate::record::{Begun, Shared, Writer};
 use crate::transport::{self, Stream};
 
@@ -79,7 +81,11 @@ impl Team {
     pub(super) async fn publish(&self, member: &Member) -> Result<(), String> {
         let table = self.options.table.now();
         let owed = self.owed(member, &table, &self.options.settings.now());
-        self.state().unpublished.clear();
+        let lost = {
+            let mut state = self.state();
+            state.unpublished.clear();
+            state.lost.len()
+        };
         // Several at once: while one waits for the relay or the disk, another one is redacted and sealed.
         let (is_over, mut failed) = (&AtomicBool::new(false), None);
         let publishing = owed.into_iter().map(|(id, _)| async move {
@@ -110,13 +116,17 @@ impl Team {
                 }
             }
         }
+        let left = Some(self.state().lost.clone()).filter(|left| left.len() < lost);
+        if let Some(left) = left {
+            self.keep_lost(left).await?;
+        }
         if let Some(error) = failed {
             return Err(error);
         }
         if is_over.load(Ordering::Relaxed) || !self.state().unpublished.is_empty() {
             return Ok(());
         }
-        self.is_level().map_err(|error| error.to_string())?;
+        self.is_level().await?;
         let mut state = self.state();
         (state.looked, state.level_at) = (Some(table.position()), Some(self.options.clock.now()));
         Ok(())
@@ -179,8 +189,14 @@ impl Team {
         // Nothing was published by the key of an attempt that was interrupted, but its chunks may be there.
         let again =
             begun.filter(|begun| known.is_some() || before.is_none() && begun.epoch == epoch && !draft.is_redacted);
+        let mut objects = {
+            let state = self.state();
+            let own = state.writers.get(&member.keys.writer());
+            own.and_then(|own| own.objects.get(id).cloned()).unwrap_or_default()
+        };
         if known.is_none() && again.is_none() && (before.is_some() || begun.is_some()) {
-            self.outbound(member).begin_anew(id).await?;
+            self.outbound(member).begin_anew(id, &objects).await?;
+            objects.clear();
         }
         // Those who have what the relay has lost know its sequence.
         if let Some(known) = before.filter(|known| known.sequence > reached) {
@@ -193,13 +209,17 @@ impl Team {
             is_open(member, &settings) && now.get(id).is_some_and(|row| is_shared(&now, &settings, id, row))
         };
         let outbound = Outbound { goes_on: &goes_on, ..self.outbound(member) };
-        let published = outbound.session(id, row.version, draft, (known, again), reached, &mut changes).await;
+        let of_before = Before { known, begun: again, objects: &objects, reached };
+        let published = outbound.session(id, row.version, draft, of_before, &mut changes).await;
         // Those that were published count, whatever came after.
         for change in changes {
             self.apply(member, change);
         }
-        published?;
+        let is_cleared = published?;
         let mut state = self.state();
+        if is_cleared && let Some(own) = state.writers.get_mut(&member.keys.writer()) {
+            own.cleared(id);
+        }
         state.lost.remove(id);
         state.settled.insert(id.clone(), row.version);
         Ok(())
@@ -220,14 +240,27 @@ impl Team {
                 self.state().undestroyed.insert(id, error);
             }
         }
-        for id in self.own_sessions(|own| own.forgotten.keys().cloned().collect()) {
-            if !self.state().destroyed.contains(&id) {
-                let destroyed = self.outbound(member).destroy(&id).await;
-                let mut state = self.state();
-                match destroyed {
-                    Ok(()) => drop(state.destroyed.insert(id)),
-                    Err(error) => drop(state.undestroyed.insert(id, error.to_string())),
-                }
+        let gone: Vec<(SessionId, BTreeSet<ContentHash>)> = {
+            let state = self.state();
+            let own = state.writers.get(&member.keys.writer());
+            let objects = |id: &SessionId| match own?.objects.get(id) {
+                None => state.may_be_back.contains(id).then(BTreeSet::new),
+                objects => objects.cloned(),
+            };
+            let gone = own.into_iter().flat_map(|own| own.forgotten.keys());
+            gone.filter_map(|id| Some((id.clone(), objects(id)?))).collect()
+        };
+        for (id, objects) in gone {
+            let destroyed = self.outbound(member).destroy(&id, &objects).await;
+            let mut state = self.state();
+            if let Err(error) = destroyed {
+                state.undestroyed.insert(id, error.to_string());
+                continue;
+            }
+            state.may_be_back.remove(&id);
+            if let Some(own) = state.writers.get_mut(&member.keys.writer()) {
+                own.objects.remove(&id);
+                own.void.insert(id);
             }
         }
     }
@@ -262,7 +295,7 @@ impl Team {
         let head = member.relay.head(Stream { writer, stream }).await.map_err(|error| error.to_string())?;
         let (notices, sequence) = {
             let mut state = self.state();
-            state.destroyed.remove(id);
+            state.may_be_back.insert(id.clone());
             state.settled.remove(id);
             let own = state.writers.get(&member.keys.writer());
             let reached = own.and_then(|own| own.sessions.get(id)).map_or(0, |own| own.sequence);

@@ -46,12 +46,14 @@ pub(crate) struct State {
     pub(super) has_looked_back: bool,
     /// True if it is in an earlier state than when it was last read.
     pub(super) is_set_back: bool,
+    /// True if that is noted in a file, which may hold more than what is left.
+    pub(super) is_marked: bool,
     /// What was published last, until it was received again.
     pub(super) unconfirmed: Option<(Stream, u64)>,
     /// Sessions of this home that it has lost.
     pub(crate) lost: BTreeSet<SessionId>,
-    /// Sessions of this home whose traces on the relay are gone.
-    pub(super) destroyed: BTreeSet<SessionId>,
+    /// Forgotten sessions of this home of which there may be traces on the relay again.
+    pub(super) may_be_back: BTreeSet<SessionId>,
     /// The name and machine by which this process has introduced this home.
     pub(super) introduced: Option<(String, String)>,
     /// Streams in which something may have been published of which no record was made.
@@ -93,6 +95,12 @@ pub(crate) struct Held {
 }
 
 impl State {
+    /// That of a home which knows nobody yet.
+    #[cfg(test)]
+    pub(crate) fn of(keys: &Keys) -> Self {
+        Self { own: Some(keys.writer()), admin: Some(keys.team.admin.clone()), ..Self::default() }
+    }
+
     /// True if this version of a session has nothing more to publish.
     pub(crate) fn is_settled(&self, id: &SessionId, version: SequenceNumber) -> bool {
         self.settled.get(id) == Some(&version)
@@ -127,8 +135,8 @@ impl State {
     }
 
     /// Applies what was recorded.
-    pub(super) fn apply(&mut self, team: &TeamKeys, change: &Change) {
-        let Change { writer: id, line, compacted, .. } = change;
+    pub(crate) fn apply(&mut self, team: &TeamKeys, change: &Change) {
+        let Change { writer: id, line, size, .. } = change;
         let applied = match self.writers.get_mut(id) {
             Some(writer) => writer.apply(line).map_err(|error| error.to_string()),
             None => match Writer::joined(id, line) {
@@ -146,8 +154,8 @@ impl State {
             tracing::error!(error, writer = %id, "recorded message not applied");
             self.is_stale = true;
         }
-        if let (Some(size), Some(writer)) = (compacted, self.writers.get_mut(id)) {
-            writer.compacted = *size;
+        if let Some(writer) = self.writers.get_mut(id) {
+            writer.size = *size;
         }
     }
 
@@ -167,7 +175,7 @@ impl State {
     }
 
     /// What is known of a stream and its writer.
-    pub(super) fn known(&self, (writer, stream): (Name, Name)) -> Known {
+    pub(crate) fn known(&self, (writer, stream): (Name, Name)) -> Known {
         let known = self.names.get(&writer).and_then(|id| self.writers.get(id));
         let is_waiting = self.held.keys().any(|(of, _)| *of == writer);
         let session = known.and_then(|known| known.sessions.get(known.streams.get(&stream)?).cloned());
@@ -186,7 +194,6 @@ impl State {
             sessions: known.sessions.len(),
             stored,
             gone: known.streams.get(&stream).and_then(|of| known.forgotten.get(of)).map(|gone| gone.sequence),
-            compacted: known.compacted,
         });
         let members = if known.is_none() { self.members().filter(|member| !member.has_left).count() } else { 0 };
         Known { members, writer, is_waiting, session, membership }

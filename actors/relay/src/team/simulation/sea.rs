@@ -64,6 +64,12 @@ impl Sea {
         log.map(|(_, sequence, frame, _)| (*sequence, frame.is_none())).collect()
     }
 
+    /// Loses a session's stream.
+    pub(super) fn lose(&mut self, keys: &crate::keys::Keys, id: &baton_conversation::record::SessionId) {
+        let stream = keys.team.session_name(&keys.writer(), id);
+        self.logs.values_mut().for_each(|log| log.retain(|(of, ..)| *of != stream));
+    }
+
     /// The named slots.
     pub(super) fn names(&self) -> impl Iterator<Item = Name> + '_ {
         self.slots.keys().filter_map(|slot| match slot {
