@@ -84,8 +84,9 @@ struct Welcome {
     expires: Timestamp,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Given {
+/// An invitation that this home has given.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Given {
     slot: String,
     expires: Timestamp,
     /// The team's newest epoch: what it offers are the keys up to there.
@@ -333,11 +334,19 @@ impl Team {
     }
 
     async fn given(&self) -> Result<Vec<Given>, Error> {
+        if let Some(given) = self.state().given.clone() {
+            return Ok(given);
+        }
         let path = self.folder.join(GIVEN);
-        blocking(move || Ok(durable::read_json(&path, GIVEN_MAX_BYTES).map_err(failed)?.unwrap_or_default())).await
+        let given: Vec<Given> =
+            blocking(move || Ok(durable::read_json(&path, GIVEN_MAX_BYTES).map_err(failed)?.unwrap_or_default()))
+                .await?;
+        self.state().given = Some(given.clone());
+        Ok(given)
     }
 
     async fn keep_given(&self, given: Vec<Given>) -> Result<(), Error> {
+        self.state().given = None;
         let path = self.folder.join(GIVEN);
         blocking(move || {
             let bytes = serde_json::to_vec(&given).map_err(failed)?;

@@ -33,6 +33,7 @@ use baton_sharing::batch::{Said, is_name};
 use baton_store::chunks::ChunkStore;
 use baton_views::visibility;
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
 use crate::inbound::Change;
 use crate::keys::{Keys, Name, WriterId};
@@ -175,6 +176,8 @@ impl Team {
     async fn rounds(self: &Arc<Self>) {
         let (mut settings, mut table) = (self.options.settings.clone(), self.options.table.clone());
         let (mut pause, mut look, mut waited) = (RETRY, LOOK_AGAIN, 0);
+        // When what has failed is tried again.
+        let mut due = Instant::now();
         loop {
             let now = settings.newest();
             table.mark_seen();
@@ -188,8 +191,10 @@ impl Team {
                 }
                 continue;
             }
+            let holds_back = Instant::now() < due;
             let (done, news) = {
                 let mut round = self.round.lock().await;
+                self.state().holds_back = holds_back;
                 let done = self.round(&mut round, &now).await;
                 if let Err(problem) = &done {
                     tracing::debug!(problem, "relay not current");
@@ -212,25 +217,40 @@ impl Team {
             };
             let waiting = {
                 let state = self.state();
-                let waiting = [&state.unpublished, &state.undestroyed].map(BTreeMap::len).into_iter().sum::<usize>();
+                let waiting = state.unpublished.len() + state.undestroyed.len();
                 state.held_frames().count() + waiting + state.warnings.len() + usize::from(state.owes_later)
             };
             // What does not change is looked at less and less often.
-            look = if waiting == waited { (2 * look).min(RETRY_MOST) } else { LOOK_AGAIN };
+            look = match waiting == waited {
+                false => LOOK_AGAIN,
+                true if holds_back => look,
+                true => (2 * look).min(RETRY_MOST),
+            };
+            due = if holds_back { due.min(Instant::now() + look) } else { Instant::now() + look };
             waited = waiting;
             let again = async {
                 match waiting > 0 {
-                    true => tokio::time::sleep(look).await,
+                    true => tokio::time::sleep_until(due).await,
                     false => std::future::pending().await,
                 }
             };
             let is_down = done.is_err();
-            tokio::select! {
-                () = wait => {}
-                () = again => {}
-                changed = table.changed(), if !is_down => if changed.is_err() { return },
-                changed = settings.changed() => if changed.is_err() { return },
-                () = self.nudged.notified() => {}
+            let is_due = tokio::select! {
+                () = wait => is_down,
+                () = again => true,
+                changed = table.changed(), if !is_down => match changed {
+                    Ok(()) => false,
+                    Err(_) => return,
+                },
+                changed = settings.changed() => match changed {
+                    Ok(()) => true,
+                    Err(_) => return,
+                },
+                // Somebody asks for it.
+                () = self.nudged.notified() => true,
+            };
+            if is_due {
+                due = Instant::now();
             }
             // What comes together is published together.
             tokio::time::sleep(GATHER).await;

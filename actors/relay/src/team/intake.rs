@@ -12,6 +12,7 @@ use baton_conversation::record::{SessionId, Timestamp};
 use baton_sharing::batch::Said;
 use serde::{Deserialize, Serialize};
 
+use super::state::HELD_COST;
 use super::{Member, State, Team};
 use crate::inbound::{Inbound, NotTaken, Taken};
 use crate::keys::{Name, WriterId};
@@ -22,8 +23,6 @@ use crate::seal::{Frame, Kind};
 const MAX_HELD_OF_ONE: usize = 16 * 1024 * 1024;
 const MAX_HELD: usize = 128 * 1024 * 1024;
 const MAX_HELD_UNKNOWN: usize = 16 * 1024 * 1024;
-/// What a held frame costs beside its bytes.
-const HELD_COST: usize = 4 * 1024;
 /// The files of the cursor, and of the frames that are held.
 const CURSOR: &str = "cursor.json";
 const HELD: &str = "held";
@@ -53,7 +52,9 @@ pub(super) fn forget_cursor(folder: &Path) -> io::Result<()> {
 impl Team {
     /// Takes in what there is. Returns false if there is more.
     pub(crate) async fn receive(&self, member: &mut Member) -> Result<bool, String> {
-        self.take_held(member).await?;
+        if !self.state().holds_back {
+            self.take_held(member).await?;
+        }
         let mut warnings = Vec::new();
         for _ in 0..MOST_ANSWERS {
             let received = member.relay.receive(&member.cursor).await.map_err(|error| error.to_string())?;
@@ -103,6 +104,7 @@ impl Team {
     async fn take_held(&self, member: &Member) -> Result<(), String> {
         let (held, was_changed) = {
             let mut state = self.state();
+            state.held_bytes = [0; 2];
             (std::mem::take(&mut state.held), state.is_held_changed)
         };
         let mut held: Vec<_> = held.into_values().flat_map(|held| held.frames).collect();
@@ -191,7 +193,7 @@ impl Team {
                 let writer = change.writer.clone();
                 let had_it = {
                     let mut state = self.state();
-                    state.taken(stream, change.line.sequence);
+                    state.let_go(stream, change.line.sequence);
                     if let Some(why) = change.refused.take() {
                         state.refuse(stream.0, why);
                     }
@@ -257,11 +259,9 @@ impl Team {
             return;
         }
         let is_held = state.held.get(&stream).is_some_and(|held| held.frames.iter().any(|known| known == frame));
-        let of = |select: &dyn Fn(Name) -> bool| -> usize {
-            state.held.iter().filter(|((writer, _), _)| select(*writer)).map(|(_, held)| held.bytes).sum()
-        };
-        let (of_one, cost) = (of(&|writer| writer == stream.0), frame.len() + HELD_COST);
-        let alike = of(&|writer| state.names.contains_key(&writer) == key.is_some());
+        let (is_known, cost) = (usize::from(key.is_some()), frame.len() + HELD_COST);
+        let of_one: usize = state.held_of(stream.0).map(|(_, held)| held.bytes).sum();
+        let alike = state.held_bytes[is_known];
         let most = if key.is_some() { MAX_HELD } else { MAX_HELD_UNKNOWN };
         if !is_held && (of_one + cost > MAX_HELD_OF_ONE || alike + cost > most) {
             state.has_dropped = true;
@@ -277,6 +277,7 @@ impl Team {
         if !is_held {
             held.frames.push_back(frame.to_vec());
             held.bytes += cost;
+            state.held_bytes[is_known] += cost;
             state.is_held_changed = true;
         }
     }
@@ -295,7 +296,8 @@ impl Team {
         let writing = baton_base::task::spawn_blocking(move || keys.write(&path));
         writing.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         tracing::info!("the team has new keys");
-        self.state().may_receive_again = true;
+        let mut state = self.state();
+        (state.may_receive_again, state.may_take_held) = (true, true);
         Ok(true)
     }
 
@@ -308,9 +310,7 @@ impl Team {
         let was_held = {
             let mut state = self.state();
             state.owes_acknowledgement |= had_it;
-            let held = state.held.remove(&stream).is_some();
-            state.is_held_changed |= held;
-            held
+            state.let_go(stream, u64::MAX)
         };
         // A conversation may be there also if its record was damaged.
         let folder = Record::new(&self.folder, writer).blobs().folder_of(session);
@@ -398,19 +398,6 @@ impl State {
     fn acknowledges_later(&self, own: &WriterId) -> bool {
         let own = self.writers.get(own);
         own.is_some_and(|own| self.members().any(|it| it.id != own.id && own.not_acknowledged(it).next().is_some()))
-    }
-
-    /// Drops held frames of a stream up to one that was taken. Those behind it are tried again.
-    fn taken(&mut self, stream: (Name, Name), sequence: u64) {
-        let Some(held) = self.held.get_mut(&stream) else { return };
-        held.frames.retain(|frame| Frame::parse(frame).is_ok_and(|frame| frame.header.sequence > sequence));
-        held.bytes = held.frames.iter().map(|frame| frame.len() + HELD_COST).sum();
-        if held.frames.is_empty() {
-            self.held.remove(&stream);
-        } else {
-            self.may_take_held = true;
-        }
-        self.is_held_changed = true;
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use baton_config::settings::Settings;
 use baton_conversation::hash::ContentHash;
-use baton_conversation::record::SessionId;
+use baton_conversation::record::{Position, SessionId};
 use baton_events::projection::table::{Row, SessionTable};
 use baton_sharing::batch::{Notice, Said};
 use baton_views::visibility;
@@ -65,7 +65,10 @@ impl Team {
         }
         let changed = state.looked.and_then(|looked| table.changed_since(looked));
         let rows: Vec<_> = match changed {
-            Some(changed) => changed.into_iter().filter_map(|id| Some((id.clone(), table.get(id)?.clone()))).collect(),
+            Some(mut changed) => {
+                changed.extend(state.unpublished.keys());
+                changed.into_iter().filter_map(|id| Some((id.clone(), table.get(id)?.clone()))).collect()
+            }
             None => table.iter().map(|(id, row)| (id.clone(), row.clone())).collect(),
         };
         let own = state.writers.get(&member.keys.writer());
@@ -73,6 +76,7 @@ impl Team {
             let is_new = || is_owed(&row.state, row.version, own.and_then(|own| own.sessions.get(id)));
             is_shared(table, settings, id, row)
                 && own.is_none_or(|own| !own.withheld.contains(id))
+                && !(state.holds_back && state.unpublished.get(id).is_some_and(|(of, _)| *of == Some(row.version)))
                 && (state.lost.contains(id) || is_new() && !state.is_settled(id, row.version))
         };
         rows.into_iter().filter(is_owed).collect()
@@ -83,21 +87,22 @@ impl Team {
         let owed = self.owed(member, &table, &self.options.settings.now());
         let lost = {
             let mut state = self.state();
-            state.unpublished.clear();
+            let holds_back = state.holds_back;
+            state.unpublished.retain(|id, _| holds_back && owed.iter().all(|(owed, _)| owed != id));
             state.lost.len()
         };
         // Several at once: while one waits for the relay or the disk, another one is redacted and sealed.
         let (is_over, mut failed) = (&AtomicBool::new(false), None);
-        let publishing = owed.into_iter().map(|(id, _)| async move {
+        let publishing = owed.into_iter().map(|(id, row)| async move {
             let done = match is_over.load(Ordering::Relaxed) {
                 true => Ok(false),
                 false => self.publish_one(member, &id).await,
             };
-            (id, done)
+            (id, row.version, done)
         });
         let mut publishing = std::pin::pin!(futures_util::stream::iter(publishing).buffer_unordered(AT_ONCE));
         // To the end: of what was begun it must be known how far it came.
-        while let Some((id, done)) = publishing.next().await {
+        while let Some((id, version, done)) = publishing.next().await {
             match done {
                 Ok(true) => {}
                 Ok(false) => is_over.store(true, Ordering::Relaxed),
@@ -107,7 +112,9 @@ impl Team {
                     {
                         let mut state = self.state();
                         state.unsure.insert(stream);
-                        state.unpublished.insert(id, error.to_string());
+                        // What the relay has more or less of is taken in, or noticed, in the next round.
+                        let is_behind = matches!(error, Error::Relay(transport::Error::Conflict { .. }));
+                        state.unpublished.insert(id, ((!is_behind).then_some(version), error.to_string()));
                     }
                     if let Error::Relay(error @ transport::Error::Unavailable(_)) = error {
                         is_over.store(true, Ordering::Relaxed);
@@ -123,12 +130,18 @@ impl Team {
         if let Some(error) = failed {
             return Err(error);
         }
-        if is_over.load(Ordering::Relaxed) || !self.state().unpublished.is_empty() {
+        if is_over.load(Ordering::Relaxed) {
             return Ok(());
         }
+        {
+            let mut state = self.state();
+            state.looked = Some(table.position());
+            if !state.unpublished.is_empty() {
+                return Ok(());
+            }
+        }
         self.is_level().await?;
-        let mut state = self.state();
-        (state.looked, state.level_at) = (Some(table.position()), Some(self.options.clock.now()));
+        self.state().level_at = Some(self.options.clock.now());
         Ok(())
     }
 
@@ -234,7 +247,24 @@ impl Team {
     /// Has the others remove what was forgotten, deleted or excluded here, and destroys what is left of it on the relay. A
     /// session for which that fails holds up no other.
     pub(crate) async fn forget(&self, member: &Member) {
-        self.state().undestroyed.clear();
+        let now = {
+            let (table, settings, state) = (self.options.table.now(), self.options.settings.now(), self.state());
+            let own = state.writers.get(&member.keys.writer()).map_or(0, |own| own.size);
+            let is_same = |(at, by, size): &(Position, Arc<Settings>, u64)| {
+                *at == table.position() && Arc::ptr_eq(by, &settings) && *size == own
+            };
+            let is_left = !state.may_be_back.is_empty() || !state.undestroyed.is_empty() && !state.holds_back;
+            if !is_left && state.forgot_by.as_ref().is_some_and(is_same) {
+                return;
+            }
+            (table.position(), settings, own)
+        };
+        {
+            let mut state = self.state();
+            state.undestroyed.clear();
+            // As it was before: what follows of it is looked at once more.
+            state.forgot_by = Some(now);
+        }
         for id in self.own_sessions(|own| self.hidden_of(own)) {
             if let Err(error) = self.retract(member, &id).await {
                 self.state().undestroyed.insert(id, error);

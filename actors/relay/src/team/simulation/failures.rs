@@ -101,3 +101,42 @@ async fn a_damaged_conversation_is_fetched_again_and_nothing_else_is_removed() {
     assert_eq!((std::fs::read(&damaged).unwrap(), log()), (whole, before));
     assert_eq!(homes[1].team.others().now().len(), 2);
 }
+
+/// Each change of a transcript begins a round: what has failed, or has to wait, is not tried again in all of them.
+#[tokio::test]
+async fn a_round_does_not_repeat_what_has_just_failed() {
+    let (sea, mut homes, ids) = team(3).await;
+    for home in &mut homes {
+        assert_eq!(home.calls_of_a_round().await, 1, "it only receives");
+    }
+    std::fs::write(chunk(&homes[0].chunks.folder_of(&ids[0])), b"no chunk").unwrap();
+    sea.lock().unwrap().lose(&homes[0].keys, &ids[0]);
+    let mut chance = Chance::new(1);
+    for _ in 0..2 {
+        homes[0].reconnect();
+        homes[0].calm_round().await;
+        assert!(homes[0].team.state().unpublished.contains_key(&ids[0]));
+        assert_eq!(homes[0].calls_of_a_round().await, 1, "one session cannot be published");
+    }
+    // The others go on meanwhile.
+    homes[0].begin(&mut chance).await;
+    assert!(homes[0].calls_of_a_round().await > 1);
+    assert!(homes[0].team.state().unpublished.contains_key(&ids[0]));
+    homes[1].calm_round().await;
+    assert_eq!(homes[1].team.others().now().len(), 4);
+    // What waits for its key is held.
+    let new = homes[0].live().into_iter().find(|id| !ids.contains(id)).unwrap();
+    let key = homes[0].keys.team.key_name(homes[0].keys.team.session_name(&homes[0].keys.writer(), &new));
+    homes[1].crash().await;
+    std::fs::remove_dir_all(homes[1].home.join("relay").join(homes[0].keys.writer().as_str())).unwrap();
+    std::fs::remove_file(homes[1].home.join("relay/cursor.json")).unwrap();
+    homes[1].crash().await;
+    let key = sea.lock().unwrap().take(key);
+    homes[1].calm_round().await;
+    assert_eq!(homes[1].team.state().held_frames().count(), 1);
+    assert_eq!(homes[1].calls_of_a_round().await, 1, "a message waits for its key");
+    sea.lock().unwrap().give(key);
+    homes[1].calm_round().await;
+    let state = homes[1].team.state();
+    assert_eq!((state.held_frames().count(), state.held_bytes), (0, [0; 2]));
+}

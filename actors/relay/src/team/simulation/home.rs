@@ -162,6 +162,15 @@ impl Home {
         self.crash().await;
     }
 
+    /// How often the relay is asked in a round in which nothing that has failed is tried again.
+    pub(super) async fn calls_of_a_round(&mut self) -> u64 {
+        let before = self.relay.calls.load(std::sync::atomic::Ordering::Relaxed);
+        self.team.state().holds_back = true;
+        self.one_round().await;
+        self.team.state().holds_back = false;
+        self.relay.calls.load(std::sync::atomic::Ordering::Relaxed) - before
+    }
+
     /// Opens the relay anew in the next round.
     pub(super) fn reconnect(&mut self) {
         self.round = None;
