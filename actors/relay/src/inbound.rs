@@ -7,7 +7,7 @@
 mod conversation;
 
 use baton_conversation::record::Timestamp;
-use baton_events::session::{EpisodeRef, Event};
+use baton_events::session::{EpisodeRef, Event, State};
 use baton_sharing::batch::{self, Batch, MAX_WRITERS, Notice};
 use baton_sharing::membership::Membership;
 use baton_sharing::published::{check, check_state};
@@ -37,6 +37,8 @@ pub(crate) enum Taken {
 pub(crate) struct Change {
     pub(crate) writer: WriterId,
     pub(crate) line: Line,
+    /// What the events of the session come to, if the line is a batch of one and it is known already.
+    pub(crate) state: Option<State>,
     /// Bytes of the writer's record now.
     pub(crate) size: u64,
     /// Why nothing of the message counts but its place.
@@ -277,7 +279,8 @@ impl Inbound<'_> {
         }
         let events = batch.events()?;
         events.iter().try_for_each(check).map_err(refused)?;
-        check_state(&batch.fold(known.map(|known| known.state.clone()).unwrap_or_default())?).map_err(refused)?;
+        let state = batch.after(&events, known.map(|known| known.state.clone()).unwrap_or_default());
+        check_state(&state).map_err(refused)?;
         let session = batch.session.clone();
         let is_own = writer.id == self.keys.writer();
         let record = Record::new(self.folder, &writer.id);
@@ -295,12 +298,15 @@ impl Inbound<'_> {
         }
         let since = known.map(|known| known.since);
         let line = self.line(frame, Line { since, batch: Some(batch), key: Some(key), ..Line::default() });
-        let taken = self.record(writer.id.clone(), line).await?;
+        let mut taken = self.record(writer.id.clone(), line).await?;
         if let Some(current) = events.iter().find_map(episode_of).map(|episode| episode.manifest)
             && !is_own
             && let Err(error) = blocking(move || record.keep_only(&session, &[current]).map_err(failed)).await
         {
             tracing::warn!(?error, "an earlier conversation of another member is not removed yet");
+        }
+        if let Taken::Recorded(change) = &mut taken {
+            change.state = Some(state);
         }
         Ok(taken)
     }
@@ -357,7 +363,7 @@ impl Inbound<'_> {
                 )));
             }
             let size = record.append(&line).map_err(|error| NotTaken::Unsure(error.to_string()))?;
-            Ok(Taken::Recorded(Box::new(Change { writer, line, size, refused: None })))
+            Ok(Taken::Recorded(Box::new(Change { writer, line, state: None, size, refused: None })))
         })
         .await
     }

@@ -17,7 +17,6 @@ use baton_sharing::paths::Paths;
 use baton_sharing::published::{last_conversation_only, published};
 use baton_store::chunks::{ChunkRef, ChunkStore, Header, Manifest};
 
-use crate::folder::object_name;
 use crate::inbound::{Change, episode_of};
 use crate::keys::{Keys, Name, Secret};
 use crate::record::{Begun, Intended, Line, MadeOf, Record, Shared, gone};
@@ -153,7 +152,7 @@ impl Drafts {
                 lines.push(b'\n');
             }
             let reference =
-                ChunkRef { name: object_name(&lines).to_string(), items: chunk.items, bytes: lines.len() as u64 };
+                ChunkRef { name: ContentHash::of(&lines).to_string(), items: chunk.items, bytes: lines.len() as u64 };
             chunks.push(DraftChunk { reference, content: Content::New(lines) });
         }
         let header = Header {
@@ -280,15 +279,15 @@ impl Outbound<'_> {
         let parts = in_parts(&draft.events);
         let count = parts.len();
         for (number, part) in parts.into_iter().enumerate() {
-            let names_one = part.iter().any(|(_, event)| episode_of(event).is_some());
+            let Part { reaches, events, names_one } = part;
             // The last part reaches what is not published as well.
-            let last = part.last().filter(|_| number + 1 < count).map_or(through, |(sequence, _)| *sequence);
+            let last = if number + 1 < count { reaches } else { through };
             let mut batch = Batch {
                 v: batch::VERSION,
                 session: id.clone(),
                 begin: known.is_none() && number == 0,
                 through: last.0,
-                events: part.iter().map(|(_, event)| StoredEvent::new(event)).collect(),
+                events,
                 conversation: conversation.clone().filter(|_| names_one),
                 form: ContentHash([0; 32]),
             };
@@ -304,7 +303,8 @@ impl Outbound<'_> {
             self.relay.publish(self.stream(stream), sequence, frame).await?;
             let made_of = made_of.clone().filter(|_| names_one);
             let (sequence, batch, key) = (sequence + 1, Some(batch), Some(key.clone()));
-            changes.push(self.record(stream, Line { sequence, batch, key, made_of, ..Line::default() }).await?);
+            let change = self.record(stream, Line { sequence, batch, key, made_of, ..Line::default() }).await?;
+            changes.push(Change { state: Some(state.clone()), ..change });
         }
         // Readers that are behind need only the last conversation.
         let Some(now) = conversation else { return Ok(false) };
@@ -352,7 +352,7 @@ impl Outbound<'_> {
                 Content::Published(object) => object,
                 Content::New(lines) => {
                     let of = seal::seal_object(&lines, key, &stream.0).map_err(here)?;
-                    let object = object_name(&of);
+                    let object = ContentHash::of(&of);
                     bytes += of.len();
                     sealed.push((object, of));
                     object
@@ -384,7 +384,7 @@ impl Outbound<'_> {
         blocking(move || {
             let _recording = recording;
             let size = record.append(&line).map_err(here)?;
-            Ok(Change { writer, line, size, refused: None })
+            Ok(Change { writer, line, state: None, size, refused: None })
         })
         .await
     }
@@ -394,20 +394,33 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + S
     baton_base::task::spawn_blocking(work).await.map_err(here)?
 }
 
+/// The events of one batch.
+struct Part {
+    /// The place of the last one in the session's stream.
+    reaches: SequenceNumber,
+    events: Vec<StoredEvent>,
+    /// True if one names a conversation.
+    names_one: bool,
+}
+
 /// Divides events into batches.
-fn in_parts(events: &[(SequenceNumber, Event)]) -> Vec<&[(SequenceNumber, Event)]> {
-    let mut parts = Vec::new();
-    let (mut from, mut bytes) = (0, 0);
-    for (at, (_, event)) in events.iter().enumerate() {
-        let size = StoredEvent::new(event).data.get().len();
-        if at > from && (at - from >= MAX_EVENTS || bytes + size > MAX_EVENT_BYTES) {
-            parts.push(&events[from..at]);
-            (from, bytes) = (at, 0);
+fn in_parts(events: &[(SequenceNumber, Event)]) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut bytes = 0;
+    for (sequence, event) in events {
+        let (stored, names_one) = (StoredEvent::new(event), episode_of(event).is_some());
+        let size = stored.data.get().len();
+        match parts.last_mut().filter(|part| part.events.len() < MAX_EVENTS && bytes + size <= MAX_EVENT_BYTES) {
+            Some(part) => {
+                part.events.push(stored);
+                (part.reaches, part.names_one) = (*sequence, part.names_one || names_one);
+                bytes += size;
+            }
+            None => {
+                parts.push(Part { reaches: *sequence, events: vec![stored], names_one });
+                bytes = size;
+            }
         }
-        bytes += size;
-    }
-    if from < events.len() {
-        parts.push(&events[from..]);
     }
     parts
 }

@@ -217,7 +217,7 @@ impl Record {
         let mut writer: Option<Writer> = None;
         let whole = self.each(|_, line| {
             Ok(match &mut writer {
-                Some(writer) => writer.apply(&line).is_ok(),
+                Some(writer) => writer.apply(&line, None).is_ok(),
                 None => {
                     writer = Writer::joined(id, &line);
                     writer.is_some()

@@ -41,7 +41,7 @@ use crate::opening;
 use crate::outbound::{Drafts, Outbound};
 use crate::record::{self, Record, Writer};
 use crate::transport::{Relay, Stream};
-pub(crate) use state::State;
+pub(crate) use state::{Given, State};
 
 /// Pauses between attempts to reach the relay.
 const RETRY: Duration = Duration::from_secs(1);
@@ -118,6 +118,7 @@ impl Team {
         {
             tracing::warn!(error, "what others published is not shown until the relay is opened");
         }
+        team.show_own(&settings.relay);
         team
     }
 
@@ -181,6 +182,7 @@ impl Team {
         loop {
             let now = settings.newest();
             table.mark_seen();
+            self.show_own(&now.relay);
             if !now.relay.enabled || now.relay.url.is_none() {
                 // While it is paused, what was taken in stays.
                 *self.round.lock().await = None;
@@ -363,11 +365,11 @@ impl Team {
     }
 
     /// Applies what was recorded.
-    fn apply(&self, member: &Member, change: Change) {
+    fn apply(&self, member: &Member, mut change: Change) {
         let session = change.line.batch.as_ref().map(|batch| batch.session.clone());
         {
             let mut state = self.state();
-            state.apply(&member.keys.team, &change);
+            state.apply(&member.keys.team, &mut change);
             let (id, line) = (&change.writer, &change.line);
             if state.own.as_ref() == Some(id)
                 && !line.received

@@ -11,7 +11,6 @@ use baton_sharing::batch::{self, Batch, Chunk, Conversation};
 use baton_store::chunks::{self, CHUNK_BYTES, ChunkRef, Header, LINE_MAX_BYTES, Manifest, ManifestId};
 
 use super::{Inbound, KnownWriter, NotTaken, blocking, episode_of, failed, held, refused};
-use crate::folder::object_name;
 use crate::keys::{Secret, WriterId};
 use crate::record::{Record, Shared};
 use crate::seal;
@@ -109,7 +108,7 @@ impl Inbound<'_> {
             let Some(object) = got? else {
                 return Err(held("a part of its conversation has not arrived yet"));
             };
-            if object_name(&object) != chunk.object {
+            if ContentHash::of(&object) != chunk.object {
                 return Err(held("a part of its conversation is damaged on the relay"));
             }
             let most = usize::try_from(chunk.bytes).map_err(refused)?;

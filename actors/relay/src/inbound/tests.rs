@@ -9,7 +9,7 @@ use baton_store::chunks::{Header, Manifest};
 
 use super::*;
 use crate::boxes;
-use crate::folder::{Folder, object_name};
+use crate::folder::Folder;
 use crate::keys::TeamKeys;
 use crate::team::State;
 
@@ -43,8 +43,8 @@ impl Reader {
         let inbound =
             Inbound { relay: &self.relay, keys: &self.keys, folder: self.folder.path(), now: NOW, later: &[] };
         match inbound.take(&known, frame).await {
-            Ok(Taken::Recorded(change)) => {
-                self.state.apply(&self.keys.team, &change);
+            Ok(Taken::Recorded(mut change)) => {
+                self.state.apply(&self.keys.team, &mut change);
                 if change.refused.is_some() { "void" } else { "recorded" }
             }
             Ok(Taken::Known) => "known",
@@ -255,8 +255,8 @@ fn told(ann: &Speaker, sequence: u64, key: &Secret, texts: &[&str]) -> (Vec<u8>,
     for text in texts {
         let lines = format!("{{\"line\":1,\"kind\":\"reply\",\"text\":\"{text}\"}}\n").into_bytes();
         let sealed = seal::seal_object(&lines, key, &ann.stream().0).unwrap();
-        let object = object_name(&sealed);
-        chunks.push(batch::Chunk { name: object_name(&lines), items: 1, bytes: lines.len() as u64, object });
+        let object = ContentHash::of(&sealed);
+        chunks.push(batch::Chunk { name: ContentHash::of(&lines), items: 1, bytes: lines.len() as u64, object });
         objects.push((object, sealed));
     }
     let references = chunks.iter().map(conversation::reference).collect();
@@ -338,5 +338,17 @@ async fn what_cannot_be_stored_here_is_neither_refused_nor_recorded() {
     std::fs::write(&blobs, b"no folder").unwrap();
     assert_eq!(reader.take(&frame).await, "failed");
     std::fs::remove_file(&blobs).unwrap();
+    // Nor is a relay that is not there any more a reason to read what is recorded anew.
+    let [relay, away] = ["relay", "away"].map(|name| reader.records().join(name));
+    std::fs::rename(&relay, &away).unwrap();
+    assert_eq!(reader.take(&frame).await, "failed");
+    std::fs::rename(&away, &relay).unwrap();
+    // But whether a line was written may be unknown.
+    let [log, other] = ["log", "other"].map(|name| reader.records().join(ann.keys.writer().as_str()).join(name));
+    std::fs::rename(&log, &other).unwrap();
+    std::fs::create_dir(&log).unwrap();
+    assert_eq!(reader.take(&frame).await, "unsure");
+    std::fs::remove_dir(&log).unwrap();
+    std::fs::rename(&other, &log).unwrap();
     assert_eq!(reader.take(&frame).await, "recorded");
 }

@@ -90,6 +90,8 @@ pub(crate) struct Writer {
     /// What they say of who belongs to the team: it counts if they are its administrator.
     pub(crate) membership: Membership,
     pub(crate) sessions: BTreeMap<SessionId, Shared>,
+    /// Sessions that have named another one as what they are a part of, by that one.
+    pub(crate) parts: BTreeMap<SessionId, BTreeSet<SessionId>>,
     /// Sessions that they want removed everywhere.
     pub(crate) forgotten: BTreeMap<SessionId, Tombstone>,
     /// Of this home: sessions that another state of it has withdrawn, and this one has not.
@@ -231,6 +233,7 @@ impl Writer {
             has_left: false,
             membership: Membership::default(),
             sessions: BTreeMap::new(),
+            parts: BTreeMap::new(),
             forgotten: BTreeMap::new(),
             withheld: BTreeSet::new(),
             begun: BTreeMap::new(),
@@ -244,8 +247,8 @@ impl Writer {
         })
     }
 
-    /// Adds a message.
-    pub(crate) fn apply(&mut self, line: &Line) -> Result<(), Error> {
+    /// Adds a message. Of a batch, what its session comes to may be known.
+    pub(crate) fn apply(&mut self, line: &Line, state: Option<State>) -> Result<(), Error> {
         if line.session().is_none() {
             self.notices = line.sequence;
         }
@@ -311,7 +314,11 @@ impl Writer {
             let size_before = was.map_or(0, Shared::stored);
             // Of what was published before it began anew nothing counts.
             let before = was.filter(|_| !batch.begin);
-            let state = batch.fold(before.map(|before| before.state.clone()).unwrap_or_default())?;
+            let fold = || batch.fold(before.map(|before| before.state.clone()).unwrap_or_default());
+            let state = state.map_or_else(fold, Ok)?;
+            if let Some(whole) = state.parent() {
+                self.parts.entry(whole.clone()).or_default().insert(id.clone());
+            }
             let conversation = batch.conversation.clone();
             let shared = Shared {
                 sequence: line.sequence,

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use baton_config::settings::Settings;
 use baton_conversation::record::{Position, SequenceNumber, SessionId, Timestamp};
 use baton_sharing::membership::Membership;
+use serde::{Deserialize, Serialize};
 
 use crate::boxes;
 use crate::inbound::{Change, Known, KnownWriter};
 use crate::keys::{Keys, Name, Secret, TeamKeys, WriterId};
-use crate::membership::Given;
 use crate::record::Writer;
 use crate::seal::Frame;
 use crate::transport::Stream;
@@ -97,6 +97,15 @@ pub(crate) struct State {
     pub(super) remotes: BTreeMap<String, String>,
 }
 
+/// An invitation that this home has given.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Given {
+    pub(crate) slot: String,
+    pub(crate) expires: Timestamp,
+    /// The team's newest epoch: what it offers are the keys up to there.
+    pub(crate) epoch: u32,
+}
+
 #[derive(Default)]
 pub(crate) struct Held {
     pub(crate) frames: VecDeque<Vec<u8>>,
@@ -148,10 +157,10 @@ impl State {
     }
 
     /// Applies what was recorded.
-    pub(crate) fn apply(&mut self, team: &TeamKeys, change: &Change) {
-        let Change { writer: id, line, size, .. } = change;
+    pub(crate) fn apply(&mut self, team: &TeamKeys, change: &mut Change) {
+        let Change { writer: id, line, state, size, .. } = change;
         let applied = match self.writers.get_mut(id) {
-            Some(writer) => writer.apply(line).map_err(|error| error.to_string()),
+            Some(writer) => writer.apply(line, state.take()).map_err(|error| error.to_string()),
             None => match Writer::joined(id, line) {
                 Some(writer) => {
                     self.names.insert(team.writer_name(id), id.clone());

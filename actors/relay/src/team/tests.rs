@@ -62,8 +62,8 @@ impl Home {
             let folder = self.folder.path();
             let inbound = Inbound { relay: &self.relay, keys: &self.keys, folder, now: NOW, later: &[] };
             match inbound.take(&known, &frame).await {
-                Ok(Taken::Recorded(change)) => {
-                    self.state.apply(&self.keys.team, &change);
+                Ok(Taken::Recorded(mut change)) => {
+                    self.state.apply(&self.keys.team, &mut change);
                     for (epoch, key) in self.state.new_keys(&self.keys) {
                         self.keys.team.add_epoch(epoch, key);
                     }
