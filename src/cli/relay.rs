@@ -23,7 +23,7 @@ is sealed and signed; whoever keeps it can read none of it, not even names. What
 marked with who wrote it; it never counts as yours.
 Nothing leaves before you share a project. What a member has received they can copy: it cannot be taken back.
 JSON of `status`: {\"relay\",\"enabled\",\"connected\",\"name\",\"machine\",\"writer\",\"share\":[…],\"lag\":{\"out\":{\"events\",\
-\"bytes\",\"seconds\",\"why\"},\"in\":{…}},\"writers\":[{\"name\",\"machine\",\"writer\",\"sessions\",\"last_at\"}],\"problems\":[…]}.
+\"bytes\",\"seconds\",\"why\"},\"in\":{…}},\"writers\":[{\"name\",\"machine\",\"writer\",\"me\",\"left\",\"admin\",\"removed\",\"sessions\",\"last_at\",\"refused\",\"last_refused\"}],\"files\",\"problems\":[…]}.
 
 Examples:
   baton relay init ~/Sync/team --name Ann     begin a team whose relay is this folder
@@ -58,7 +58,7 @@ enum Action {
     Join {
         /// The text that `baton relay invite` printed, or `-` to read it from standard input
         invitation: String,
-        /// Where the folder is on this machine, if it is not at the same path
+        /// Where the folder is on this machine, or the server's address, if that is not the one in the text
         folder: Option<String>,
         #[command(flatten)]
         named: Named,
@@ -249,7 +249,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
             let done = baton_relay::git::exchange_of(&super::parse_result(&result)?, folder);
             let told = done.map_err(Error::RelayGit)?;
             match options.json {
-                true => output.json(&result),
+                true => output.json(&call(environment, &RelayParams::Status {}, options)?.0),
                 false => output.line(told),
             }
             Ok(ExitCode::SUCCESS)

@@ -168,6 +168,10 @@ fn sessions_of_others_are_shown_with_their_author_and_count_as_nobodys_own() {
     let rows = list(&bob.json(&["sessions"])["sessions"]);
     let from = |number: u32| rows.iter().find(|row| row["session_id"] == id(number)).unwrap()["from"]["name"].clone();
     assert_eq!((from(1), from(3)), ("Ann".into(), Value::Null));
+    let own = text(&bob.json(&["relay", "status"])["writer"]);
+    for who in ["bob", &own[..8]] {
+        assert_eq!(bob.found(&format!("who:{who} wombat cache")), [id(3)], "who {who} is, is known");
+    }
     let days = bob.json(&["timeline"]).to_string();
     assert!(days.contains("\"name\":\"Ann\"") && days.contains(&id(3)), "{days}");
     let messages = bob.json(&["show", &id(1), "--messages"]).to_string();

@@ -123,7 +123,7 @@ fn a_server_carries_sessions_goes_comes_back_and_forgets() {
     assert_eq!(pair.messages("_KEPT"), 6);
     pair.ann.ok(&["forget", &id(1), "--yes"]);
     assert!(wait(|| pair.messages("_KEPT") == 4), "{}\n{}", pair.messages("_KEPT"), pair.ann.log());
-    assert!(wait(|| pair.bob.found("wombat cache").is_empty()), "{}", pair.bob.log());
+    assert!(wait(|| pair.bob.found("wombat cache").is_empty()), "{}\n{}", status(&pair.bob), pair.bob.log());
     let has_acknowledged = || {
         let forgotten = pair.ann.json(&["relay", "forgotten"]);
         list(&forgotten["forgotten"][0]["removed_by"]).len() == 1

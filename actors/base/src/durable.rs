@@ -109,6 +109,14 @@ pub fn write_file_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io
     written.inspect_err(|_| drop(std::fs::remove_file(&temporary)))
 }
 
+/// Removes a file; one that is not there is no error. That it is gone is not durable before [`sync_parent`].
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Removes unfinished files of killed processes from a home. The caller holds the home's lock. A file that cannot be
 /// removed does no harm: its next writer overwrites it.
 pub fn remove_unfinished(home: &Path) {

@@ -82,7 +82,7 @@ pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit, heads: &Transcri
 /// The author of a session that is not of this home.
 pub(super) fn from(table: &SessionTable, id: &SessionId) -> Option<Author> {
     let author = table.author(id)?;
-    Some(Author { name: redact_plain(&plain(&author.name)), machine: redact_plain(&plain(&author.machine)) })
+    Some(Author { name: redact_plain(&plain(&author.shown)), machine: redact_plain(&plain(&author.machine)) })
 }
 
 pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, numbers: &Numbers) -> Episode {

@@ -31,7 +31,7 @@ pub(super) struct SessionFilter {
     wanted_sessions: Vec<SessionIds>,
     unwanted_sessions: Vec<SessionIds>,
     /// Whose each session is, if the question asks for that.
-    authors: Option<(SessionTable, Settings)>,
+    authors: Option<SessionTable>,
     /// Reasons why a filter fits nothing or not everything, each a sentence without the full stop.
     pub(super) notes: Vec<String>,
 }
@@ -65,15 +65,11 @@ impl SessionFilter {
             not_projects,
             wanted_sessions: Vec::new(),
             unwanted_sessions: Vec::new(),
-            authors: question
-                .filters
-                .iter()
-                .any(|filter| filter.field == Field::Who)
-                .then(|| (table.clone(), settings.clone())),
+            authors: question.filters.iter().any(|filter| filter.field == Field::Who).then(|| table.clone()),
             notes,
         };
         for name in question.values(Field::Who, false).filter(|name| !matches!(*name, "me" | "team")) {
-            if !table.iter().any(|(id, _)| visibility::is_of(table, settings, id.as_str(), name)) {
+            if !table.iter().any(|(id, _)| visibility::is_of(table, id.as_str(), name)) {
                 let named = format!("no session is of {name:?}; `who:me`, `who:team`, or a name in `baton relay who`");
                 filter.notes.push(redact(&named).into_owned());
             }
@@ -118,9 +114,7 @@ impl SessionFilter {
     /// Returns true if a session passes the filters. A session without a known state has no project, agent, state or
     /// time.
     pub(super) fn admits(&self, question: &Question, id: &str, state: Option<&State>) -> bool {
-        let is_of = |who: &str| {
-            self.authors.as_ref().is_some_and(|(table, settings)| visibility::is_of(table, settings, id, who))
-        };
+        let is_of = |who: &str| self.authors.as_ref().is_some_and(|table| visibility::is_of(table, id, who));
         !question.fits_nothing
             && fits(question, Field::Who, &is_of)
             && self.wanted_sessions.iter().all(|sessions| sessions.contains(id))

@@ -215,7 +215,7 @@ impl Handoffs {
             project,
             ended_at: Some(ended_at(state)),
             ended_by: state.end.map(|end| end.reason),
-            author: author.as_ref().map(|author| (&*author.name, &*author.machine)),
+            author: author.as_ref().map(|author| (&*author.shown, &*author.machine)),
             claimed_by,
             changed: &changed,
             max_bytes: self.catalog().settings.now().handoff_bytes,

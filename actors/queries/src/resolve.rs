@@ -149,7 +149,7 @@ impl SessionResolver<'_> {
             Some((author, id)) => {
                 let message = format!(
                     "session {id} is {}'s, on {}: it is shown here, and only they can close, correct or forget it",
-                    author.name, author.machine
+                    author.shown, author.machine
                 );
                 failure(code::NOT_FOUND, message)
             }

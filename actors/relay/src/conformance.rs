@@ -5,7 +5,6 @@ use std::time::Duration;
 use baton_conversation::hash::ContentHash;
 use ed25519_dalek::SigningKey;
 
-use crate::folder::object_name;
 use crate::keys::{Name, Secret};
 use crate::seal::{self, Frame, Header, Kind};
 use crate::transport::{Error, Relay, Slot, Stream};
@@ -155,7 +154,7 @@ async fn a_stream_is_raised_over_what_was_lost(open: Open<'_>) {
 
 async fn slots_are_kept(open: Open<'_>) {
     let relay = open();
-    let (object, named) = (Slot::Object(object_name(b"content")), Slot::Named(Name([5; 16])));
+    let (object, named) = (Slot::Object(ContentHash::of(b"content")), Slot::Named(Name([5; 16])));
     for slot in [object, named] {
         assert_eq!(relay.get(slot).await, Ok(None));
         relay.delete(slot).await.unwrap();

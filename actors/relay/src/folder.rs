@@ -28,7 +28,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use baton_base::{durable, transcript_file};
-use baton_conversation::hash::ContentHash;
 use serde::{Deserialize, Serialize};
 
 use crate::keys::Name;
@@ -138,9 +137,8 @@ impl Relay for Folder {
         self.run(move |inner| {
             inner.check_mark()?;
             let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut tail = inner.tail(&tails, stream.writer)?;
             // Until it is known to be right, the next caller looks again.
-            tails.remove(&stream.writer);
+            let mut tail = inner.tail(&mut tails, stream.writer)?;
             let actual = tail.heads.get(&stream.stream).copied().unwrap_or_default();
             if actual != expected {
                 tails.insert(stream.writer, tail);
@@ -210,8 +208,11 @@ impl Relay for Folder {
 
     fn head(&self, stream: Stream) -> Pending<'_, u64> {
         self.run(move |inner| {
-            let tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
-            Ok(inner.tail(&tails, stream.writer)?.heads.get(&stream.stream).copied().unwrap_or_default())
+            let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
+            let tail = inner.tail(&mut tails, stream.writer)?;
+            let head = tail.heads.get(&stream.stream).copied().unwrap_or_default();
+            tails.insert(stream.writer, tail);
+            Ok(head)
         })
     }
 
@@ -252,14 +253,15 @@ impl Relay for Folder {
     fn purge(&self, stream: Stream) -> Pending<'_, ()> {
         self.run(move |inner| {
             let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
-            let tail = inner.tail(&tails, stream.writer)?;
+            let tail = inner.tail(&mut tails, stream.writer)?;
             let folder = inner.writer_folder(stream.writer);
-            if !tail.streams.contains(&stream.stream) {
+            let head = tail.heads.get(&stream.stream).copied().filter(|_| tail.streams.contains(&stream.stream));
+            let Some(head) = head else {
+                let generation = tail.generation;
+                tails.insert(stream.writer, tail);
                 // A crash may have come before the frames of an earlier generation were removed.
-                return log::remove_before(&folder, tail.generation).map_err(|error| inner.failed(&folder, &error));
-            }
-            tails.remove(&stream.writer);
-            let Some(head) = tail.heads.get(&stream.stream).copied() else { return Ok(()) };
+                return log::remove_before(&folder, generation).map_err(|error| inner.failed(&folder, &error));
+            };
             let rewritten = log::rewrite_without(&folder, &tail, stream.stream, head);
             tails.insert(stream.writer, rewritten.map_err(|error| unavailable(&folder, &error))?);
             Ok(())
@@ -270,11 +272,11 @@ impl Relay for Folder {
         self.run(move |inner| {
             inner.check_mark()?;
             let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
-            let mut tail = inner.tail(&tails, stream.writer)?;
+            let mut tail = inner.tail(&mut tails, stream.writer)?;
             if tail.heads.get(&stream.stream).is_some_and(|head| *head >= sequence) {
+                tails.insert(stream.writer, tail);
                 return Ok(());
             }
-            tails.remove(&stream.writer);
             let folder = inner.writer_folder(stream.writer);
             let appended = log::append(&folder, &mut tail, &[Record::Head(stream.stream, sequence)]);
             appended.map_err(|error| unavailable(&folder, &error))?;
@@ -295,9 +297,10 @@ impl Relay for Folder {
                     };
                     let logs = inner.logs()?;
                     let folders = logs.iter().map(|(name, ..)| inner.writer_folder(*name));
-                    inner.news.watch(folders.chain([inner.root.join("w")]));
-                    // Only then, so that nothing falls in between.
-                    Ok(!inner.logs()?.iter().all(is_read))
+                    // Nothing falls in between.
+                    let is_new = inner.news.watch(folders.chain([inner.root.join("w")]));
+                    let logs = if is_new { inner.logs()? } else { logs };
+                    Ok(!logs.iter().all(is_read))
                 });
                 if look.await? {
                     return Ok(());
@@ -359,12 +362,13 @@ impl Inner {
         Ok(names.into_iter().filter_map(newest).collect())
     }
 
-    /// The end of a writer's log: as known, or as it is read from the disk.
-    fn tail(&self, known: &BTreeMap<Name, Tail>, writer: Name) -> Result<Tail, Error> {
+    /// The end of a writer's log: as known, or as it is read from the disk. It is taken out of those that are known.
+    fn tail(&self, known: &mut BTreeMap<Name, Tail>, writer: Name) -> Result<Tail, Error> {
         let folder = self.writer_folder(writer);
         let (generation, size) = log::newest(&folder).unwrap_or_default();
-        if let Some(tail) = known.get(&writer).filter(|tail| (tail.generation, tail.bytes) == (generation, size)) {
-            return Ok(tail.clone());
+        let known = known.remove(&writer).filter(|tail| (tail.generation, tail.bytes) == (generation, size));
+        if let Some(tail) = known {
+            return Ok(tail);
         }
         log::tail(&folder, generation).map_err(|error| unavailable(&folder, &error))
     }
@@ -376,12 +380,6 @@ fn unavailable(path: &Path, error: &io::Error) -> Error {
 
 fn shown(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}", path.display())
-}
-
-/// The name of an object.
-pub(crate) fn object_name(bytes: &[u8]) -> ContentHash {
-    use sha2::Digest as _;
-    ContentHash(sha2::Sha256::digest(bytes).into())
 }
 
 #[cfg(test)]

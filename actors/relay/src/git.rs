@@ -6,7 +6,7 @@
 //!
 //! Commits name no person: whoever keeps the repository learns nothing from them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::Path;
@@ -28,39 +28,27 @@ const EXCLUDED: &str = "/s/\n*.tmp\n";
 const AUTHOR: [&str; 4] = ["-c", "user.name=baton", "-c", "user.email=baton@localhost"];
 const KEYS: &str = "refs/baton-keys/";
 
-/// What was done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Synced {
-    /// True if something of this machine was committed.
-    pub committed: bool,
-    /// True if there is a remote with which it was exchanged.
-    pub exchanged: bool,
-    /// Sealed keys of others that arrived or went.
-    pub keys: usize,
-}
+/// The sealed keys and invitations that lie in the folder: who wrote each, and what git calls its content.
+type Slots = BTreeMap<Name, (Name, String)>;
 
 /// Exchanges the folder of a relay in this state, or another one on a machine that has not joined yet. Returns what is to
 /// be told.
 ///
 /// # Errors
 ///
-/// See [`sync`].
+/// What git says, or that the folder is no checkout of its own.
 pub fn exchange_of(status: &RelayStatus, folder: Option<String>) -> Result<&'static str, String> {
     let folder = folder.or_else(|| status.relay.clone()).unwrap_or_default();
     let own = status.files.as_deref().filter(|_| status.relay.as_deref() == Some(&folder));
-    Ok(match sync(folder.as_ref(), own)?.exchanged {
+    Ok(match sync(folder.as_ref(), own)? {
         true => "Exchanged with the repository.",
         false => "Committed; the checkout has no remote to exchange it with.",
     })
 }
 
 /// Commits, brings what others have, and pushes. `own` is this home's name on the relay; without it nothing is
-/// committed. Blocks for git and its network.
-///
-/// # Errors
-///
-/// What git says, or that the folder is no checkout of its own.
-pub fn sync(folder: &Path, own: Option<&str>) -> Result<Synced, String> {
+/// committed. Returns true if there is a remote. Blocks for git and its network.
+fn sync(folder: &Path, own: Option<&str>) -> Result<bool, String> {
     let git = Git(folder);
     let top = git.ask(["rev-parse", "--show-toplevel"]).unwrap_or_default();
     let is_own =
@@ -77,32 +65,30 @@ pub fn sync(folder: &Path, own: Option<&str>) -> Result<Synced, String> {
         exclude.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(|error| error.to_string())?;
         std::fs::write(&exclude, known + "\n" + EXCLUDED).map_err(|error| error.to_string())?;
     }
-    let mut synced = Synced::default();
     if own.is_some() {
         let there = [MARK, "w", "o"].into_iter().filter(|name| transcript_file::exists(&folder.join(name)));
         git.ask(["add", "-A", "--"].into_iter().chain(there))?;
         if git.ask(["diff", "--cached", "--quiet"]).is_err() {
             git.ask(AUTHOR.into_iter().chain(["commit", "-q", "--no-verify", "-m", "relay"]))?;
-            synced.committed = true;
         }
     }
     let remotes = git.ask(["remote"])?;
-    let Some(remote) = remotes.lines().next() else { return Ok(synced) };
-    synced.exchanged = true;
+    let Some(remote) = remotes.lines().next() else { return Ok(false) };
     let branch = git.ask(["symbolic-ref", "--short", "HEAD"])?;
     exchange(&git, remote, &branch, own.is_some())?;
     git.ask(["fetch", "-q", "--prune", remote, &format!("+refs/heads/baton-keys/*:{KEYS}*")])?;
+    let mut slots = slots(&git)?;
     if let Some(own) = own.and_then(Name::parse) {
-        publish_keys(&git, remote, own)?;
+        publish_keys(&git, remote, own, &slots)?;
     }
     let named = git.ask(["for-each-ref", "--format=%(refname)", KEYS])?;
     for reference in named.lines() {
         let writer = reference.strip_prefix(KEYS).and_then(Name::parse);
         if let Some(writer) = writer.filter(|writer| own != Some(&writer.to_string())) {
-            synced.keys += take_keys(&git, reference, writer)?;
+            take_keys(&git, reference, writer, &mut slots)?;
         }
     }
-    Ok(synced)
+    Ok(true)
 }
 
 /// Merges what others have pushed, and pushes. Each file has one writer, so that nothing is in conflict.
@@ -126,30 +112,37 @@ fn exchange(git: &Git<'_>, remote: &str, branch: &str, pushes: bool) -> Result<(
     Err(refused)
 }
 
-/// The sealed keys and invitations that lie in the folder, by who wrote them.
-fn slots(folder: &Path) -> BTreeMap<Name, (Name, Vec<u8>)> {
-    let entries = std::fs::read_dir(folder.join("s")).into_iter().flatten().flatten();
+fn slots(git: &Git<'_>) -> Result<Slots, String> {
+    let entries = std::fs::read_dir(git.0.join("s")).into_iter().flatten().flatten();
     let slot = |entry: std::fs::DirEntry| {
         let name = Name::parse(entry.file_name().to_str()?)?;
         let bytes = read_whole(&entry.path(), MAX_SLOT_BYTES).ok()??;
-        let writer = Frame::parse(&bytes).ok()?.header.writer;
-        Some((name, (writer, bytes)))
+        Some((name, Frame::parse(&bytes).ok()?.header.writer))
     };
-    entries.filter_map(slot).collect()
+    let found: Vec<(Name, Name)> = entries.filter_map(slot).collect();
+    let hashes = hash(git, &found, &[])?;
+    Ok(found.into_iter().zip(hashes).map(|((name, writer), hash)| (name, (writer, hash))).collect())
+}
+
+/// What git calls the contents of slots; it can also keep them.
+fn hash(git: &Git<'_>, slots: &[(Name, Name)], keep: &[&str]) -> Result<Vec<String>, String> {
+    let paths: String = slots.iter().map(|(name, _)| format!("s/{name}\n")).collect();
+    let arguments = ["hash-object", "--no-filters", "--stdin-paths"].iter().chain(keep);
+    let hashes = git.tell(arguments, paths.as_bytes())?;
+    Ok(String::from_utf8_lossy(&hashes).lines().map(str::to_owned).collect())
 }
 
 /// Replaces the branch of this home's keys, if they have changed. What is gone from it is gone from this repository.
-fn publish_keys(git: &Git<'_>, remote: &str, own: Name) -> Result<(), String> {
-    let own_slots: Vec<Name> =
-        slots(git.0).into_iter().filter(|(_, (writer, _))| *writer == own).map(|(name, _)| name).collect();
-    let paths: String = own_slots.iter().map(|name| format!("s/{name}\n")).collect();
-    let hashes = git.tell(["hash-object", "-w", "--no-filters", "--stdin-paths"], paths.as_bytes())?;
-    let hashes = String::from_utf8_lossy(&hashes).into_owned();
-    let lines: String =
-        hashes.lines().zip(&own_slots).map(|(hash, name)| format!("100644 blob {hash}\t{name}\n")).collect();
-    let tree = String::from_utf8_lossy(&git.tell(["mktree"], lines.as_bytes())?).trim().to_owned();
+fn publish_keys(git: &Git<'_>, remote: &str, own: Name, slots: &Slots) -> Result<(), String> {
+    let own_slots: Vec<_> = slots.iter().filter(|(_, (writer, _))| *writer == own).collect();
+    let lines: String = own_slots.iter().map(|(name, (_, hash))| format!("100644 blob {hash}\t{name}\n")).collect();
+    let tree = String::from_utf8_lossy(&git.tell(["mktree", "--missing"], lines.as_bytes())?).trim().to_owned();
     if git.ask(["rev-parse", "-q", "--verify", &format!("{KEYS}{own}^{{tree}}")]).is_ok_and(|known| known == tree) {
         return Ok(());
+    }
+    let kept: Vec<(Name, Name)> = own_slots.iter().map(|(name, _)| (**name, own)).collect();
+    if !hash(git, &kept, &["-w"])?.iter().eq(own_slots.iter().map(|(_, (_, hash))| hash)) {
+        return Err("the keys change just now; try again".to_owned());
     }
     let commit = git.ask(AUTHOR.into_iter().chain(["commit-tree", &tree, "-m", "keys"]))?;
     git.ask(["push", "-q", "--force", remote, &format!("{commit}:refs/heads/baton-keys/{own}")])?;
@@ -157,33 +150,47 @@ fn publish_keys(git: &Git<'_>, remote: &str, own: Name) -> Result<(), String> {
     git.ask(["gc", "-q", "--prune=now"]).map(drop)
 }
 
-/// Brings the keys of another writer into the folder, and removes those that are gone. Returns how many changed.
-fn take_keys(git: &Git<'_>, reference: &str, writer: Name) -> Result<usize, String> {
-    let listed = git.ask(["ls-tree", reference])?;
+/// Brings the keys of another writer into the folder, and removes those that are gone.
+fn take_keys(git: &Git<'_>, reference: &str, writer: Name, here: &mut Slots) -> Result<(), String> {
+    let listed = git.ask(["ls-tree", "-l", reference])?;
     let entry = |line: &str| {
         let (about, name) = line.split_once('\t')?;
-        let mut about = about.split(' ');
-        let is_file = about.next() == Some("100644") && about.next() == Some("blob");
-        Some((Name::parse(name)?, about.next().filter(|_| is_file)?.to_owned()))
+        let [mode, kind, hash, size] = about.split_whitespace().collect::<Vec<_>>()[..] else { return None };
+        let is_slot = (mode, kind) == ("100644", "blob") && size.parse::<u64>().ok()? <= MAX_SLOT_BYTES;
+        Some((Name::parse(name)?, hash.to_owned())).filter(|_| is_slot)
     };
     let theirs: BTreeMap<Name, String> = listed.lines().filter_map(entry).collect();
-    let here = slots(git.0);
-    let mut changed = 0;
-    for (name, hash) in &theirs {
-        let bytes = git.tell(["cat-file", "blob", hash], b"")?;
-        let is_theirs = Frame::parse(&bytes).is_ok_and(|frame| frame.header.writer == writer);
-        let is_there = here.get(name).is_some_and(|(_, known)| *known == bytes);
-        if is_theirs && !is_there {
-            write_whole(&git.0.join("s").join(name.to_string()), &bytes).map_err(|error| error.to_string())?;
-            changed += 1;
+    let is_new = |(name, hash): &(&Name, &String)| here.get(*name).is_none_or(|(_, known)| known != *hash);
+    let new: Vec<(Name, String)> = theirs.iter().filter(is_new).map(|(name, hash)| (*name, hash.clone())).collect();
+    let asked: String = new.iter().map(|(_, hash)| format!("{hash}\n")).collect();
+    let answer = git.tell(["cat-file", "--batch"], asked.as_bytes())?;
+    let mut rest = &answer[..];
+    for (name, hash) in new {
+        let bytes = next_blob(&mut rest).ok_or("git: an answer of cat-file cannot be read")?;
+        if Frame::parse(bytes).is_ok_and(|frame| frame.header.writer == writer) {
+            write_whole(&git.0.join("s").join(name.to_string()), bytes).map_err(|error| error.to_string())?;
+            here.insert(name, (writer, hash));
         }
     }
-    let gone: BTreeSet<_> =
-        here.into_iter().filter(|(name, (by, _))| *by == writer && !theirs.contains_key(name)).collect();
-    for (name, _) in &gone {
+    let gone: Vec<Name> = here
+        .iter()
+        .filter(|(name, (by, _))| *by == writer && !theirs.contains_key(*name))
+        .map(|(name, _)| *name)
+        .collect();
+    for name in gone {
         std::fs::remove_file(git.0.join("s").join(name.to_string())).map_err(|error| error.to_string())?;
+        here.remove(&name);
     }
-    Ok(changed + gone.len())
+    Ok(())
+}
+
+/// The next content in an answer of `git cat-file --batch`: `HASH blob SIZE`, the content, an end of line.
+fn next_blob<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let end = rest.iter().position(|byte| *byte == b'\n')?;
+    let size = std::str::from_utf8(&rest[..end]).ok()?.rsplit_once(' ')?.1.parse().ok()?;
+    let (blob, behind) = rest[end + 1..].split_at_checked(size)?;
+    *rest = behind.strip_prefix(b"\n")?;
+    Some(blob)
 }
 
 /// Git in a folder.
@@ -212,6 +219,23 @@ impl Git<'_> {
         match done.status.success() {
             true => Ok(done.stdout),
             false => Err(format!("git: {}", String::from_utf8_lossy(&done.stderr).trim())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_are_read_one_after_the_other_and_half_a_one_is_none() {
+        let answer = b"aa blob 3\nx\ny\nbb blob 0\n\ncc missing\ndd blob 9\nhalf\n";
+        let mut rest = &answer[..];
+        assert_eq!(next_blob(&mut rest), Some(&b"x\ny"[..]));
+        assert_eq!(next_blob(&mut rest), Some(&b""[..]));
+        assert_eq!(next_blob(&mut { rest }), None, "one that is missing has no size");
+        for wrong in [&b"dd blob 9\nhalf\n"[..], b"dd blob 4\nhalf", b"dd blob 99999999999999999999\n", b"", b"\n"] {
+            assert_eq!(next_blob(&mut &wrong[..]), None);
         }
     }
 }

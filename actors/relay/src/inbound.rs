@@ -7,7 +7,7 @@
 mod conversation;
 
 use baton_conversation::record::Timestamp;
-use baton_events::session::{EpisodeRef, Event};
+use baton_events::session::{EpisodeRef, Event, State};
 use baton_sharing::batch::{self, Batch, MAX_WRITERS, Notice};
 use baton_sharing::membership::Membership;
 use baton_sharing::published::{check, check_state};
@@ -37,8 +37,10 @@ pub(crate) enum Taken {
 pub(crate) struct Change {
     pub(crate) writer: WriterId,
     pub(crate) line: Line,
-    /// Bytes of the writer's record, if it was compacted.
-    pub(crate) compacted: Option<u64>,
+    /// What the events of the session come to, if the line is a batch of one and it is known already.
+    pub(crate) state: Option<State>,
+    /// Bytes of the writer's record now.
+    pub(crate) size: u64,
     /// Why nothing of the message counts but its place.
     pub(crate) refused: Option<String>,
 }
@@ -54,8 +56,10 @@ pub(crate) enum NotTaken {
     },
     /// It is wrong, and will not become right.
     Refused(String),
-    /// This machine or the relay failed; nothing is known of the frame.
+    /// This machine or the relay failed; nothing is known of the frame, and nothing was recorded.
     Failed(String),
+    /// This machine failed to record it, or to say that it did.
+    Unsure(String),
 }
 
 impl From<transport::Error> for NotTaken {
@@ -125,8 +129,6 @@ pub(crate) struct KnownWriter {
     pub(crate) sessions: usize,
     /// Bytes of conversations, those of held messages included.
     pub(crate) stored: u64,
-    /// Bytes of their record when it was last compacted.
-    pub(crate) compacted: u64,
 }
 
 /// Takes in frames.
@@ -195,7 +197,7 @@ impl Inbound<'_> {
                 return Err(held(format!("the team has {MAX_WRITERS} members, the most that are accepted")));
             }
         }
-        self.record(writer.id, line, 0).await
+        self.record(writer.id, line).await
     }
 
     fn line(&self, frame: &Frame<'_>, line: Line) -> Line {
@@ -236,7 +238,7 @@ impl Inbound<'_> {
         };
         let gone = notice.as_ref().and_then(|notice| gone(self.keys, &writer.id, notice));
         let line = self.line(frame, Line { notice, gone, ..Line::default() });
-        match self.record(writer.id.clone(), line, writer.compacted).await? {
+        match self.record(writer.id.clone(), line).await? {
             Taken::Recorded(change) => Ok(Taken::Recorded(Box::new(Change { refused: why, ..*change }))),
             Taken::Known => Ok(Taken::Known),
         }
@@ -277,7 +279,8 @@ impl Inbound<'_> {
         }
         let events = batch.events()?;
         events.iter().try_for_each(check).map_err(refused)?;
-        check_state(&batch.fold(known.map(|known| known.state.clone()).unwrap_or_default())?).map_err(refused)?;
+        let state = batch.after(&events, known.map(|known| known.state.clone()).unwrap_or_default());
+        check_state(&state).map_err(refused)?;
         let session = batch.session.clone();
         let is_own = writer.id == self.keys.writer();
         let record = Record::new(self.folder, &writer.id);
@@ -295,12 +298,15 @@ impl Inbound<'_> {
         }
         let since = known.map(|known| known.since);
         let line = self.line(frame, Line { since, batch: Some(batch), key: Some(key), ..Line::default() });
-        let taken = self.record(writer.id.clone(), line, writer.compacted).await?;
+        let mut taken = self.record(writer.id.clone(), line).await?;
         if let Some(current) = events.iter().find_map(episode_of).map(|episode| episode.manifest)
             && !is_own
             && let Err(error) = blocking(move || record.keep_only(&session, &[current]).map_err(failed)).await
         {
             tracing::warn!(?error, "an earlier conversation of another member is not removed yet");
+        }
+        if let Taken::Recorded(change) = &mut taken {
+            change.state = Some(state);
         }
         Ok(taken)
     }
@@ -345,14 +351,10 @@ impl Inbound<'_> {
         if is_there { Ok(()) } else { Err(refused("it stands in a stream that it does not belong to")) }
     }
 
-    async fn record(&self, writer: WriterId, line: Line, compacted: u64) -> Result<Taken, NotTaken> {
+    async fn record(&self, writer: WriterId, line: Line) -> Result<Taken, NotTaken> {
         let record = Record::new(self.folder, &writer);
         let is_own = writer == self.keys.writer();
         blocking(move || {
-            let compacted = match is_own {
-                true => None,
-                false => record.compact(compacted).map_err(failed)?,
-            };
             // Notices have room beside everything else, so that what is forgotten can always be said.
             let most = if line.batch.is_none() { MAX_LOG_BYTES / 4 * 5 } else { MAX_LOG_BYTES };
             if !is_own && record.size() > most {
@@ -360,13 +362,8 @@ impl Inbound<'_> {
                     "its writer has a record of {MAX_LOG_BYTES} bytes, the most that is accepted"
                 )));
             }
-            let recorded = match &line.batch {
-                // What was published of it before is void, and its key with it.
-                Some(batch) if batch.begin && line.sequence > 1 => record.replace(&batch.session, &line),
-                _ => record.append(&line),
-            };
-            recorded.map_err(failed)?;
-            Ok(Taken::Recorded(Box::new(Change { writer, line, compacted, refused: None })))
+            let size = record.append(&line).map_err(|error| NotTaken::Unsure(error.to_string()))?;
+            Ok(Taken::Recorded(Box::new(Change { writer, line, state: None, size, refused: None })))
         })
         .await
     }

@@ -264,7 +264,7 @@ pub(crate) struct Keys {
 }
 
 #[derive(Serialize, Deserialize)]
-struct KeysV1 {
+struct StoredKeys {
     format: u32,
     team: TeamKeys,
     seed: Secret,
@@ -305,7 +305,7 @@ impl Keys {
         if format < u64::from(FORMAT) {
             return Err(Error::Older);
         }
-        let KeysV1 { team, seed, .. } = serde_json::from_value(read).map_err(std::io::Error::other)?;
+        let StoredKeys { team, seed, .. } = serde_json::from_value(read).map_err(std::io::Error::other)?;
         if team.epochs.is_empty() || WriterId::parse(team.admin.as_str()).is_none() {
             return Err(std::io::Error::other("they have no key of any epoch, or no administrator").into());
         }
@@ -318,7 +318,7 @@ impl Keys {
     ///
     /// If it cannot be written.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Error> {
-        let stored = KeysV1 { format: FORMAT, team: self.team.clone(), seed: self.seed.clone() };
+        let stored = StoredKeys { format: FORMAT, team: self.team.clone(), seed: self.seed.clone() };
         let bytes = serde_json::to_vec(&stored).map_err(std::io::Error::other)?;
         if let Some(folder) = path.parent() {
             durable::create_private_folder(folder)?;

@@ -9,8 +9,9 @@
 //! - `report`: what is told of it; `verify`: whether what was taken in is whole; `told`: parts of it
 //!   in words; `git`: a folder that is a checkout
 //!
-//! Nothing of a project leaves before a person named it in `relay.share`, and nothing is opened or read while
-//! `relay.enabled` is false.
+//! Nothing of a project leaves before a person named it in `relay.share`, and no round runs while `relay.enabled` is false:
+//! what was taken in is shown, and the relay is opened only for what a person asks for (`invite`, `remove`, `unshare
+//! --retract`, `leave`).
 //!
 //! # Decisions
 //!

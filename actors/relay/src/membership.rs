@@ -8,6 +8,7 @@ use baton_base::durable;
 use baton_config::settings;
 use baton_conversation::hex;
 use baton_conversation::record::{SessionId, Timestamp};
+use baton_events::projection::others::MIN_FINGERPRINT;
 use baton_sharing::batch::Said;
 use baton_views::visibility;
 use ed25519_dalek::VerifyingKey;
@@ -19,7 +20,7 @@ use crate::keys::{self, Keys, Name, Secret, TeamKeys, WriterId};
 use crate::nats;
 use crate::opening;
 use crate::seal::{self, Frame, Kind};
-use crate::team::{Member, Team};
+use crate::team::{Given, Member, Team};
 use crate::transport::{self, Slot};
 
 /// Version of what an invitation leads to.
@@ -28,8 +29,6 @@ const WELCOME: u32 = 2;
 const VALID_MS: i64 = 24 * 60 * 60 * 1000;
 /// How often a removal receives before it gives up: a relay must not keep it for ever.
 const MOST_READS: usize = 16;
-/// Fewest characters of a fingerprint that name a writer.
-const MIN_PREFIX: usize = 8;
 /// The file of the invitations that this home has given.
 const GIVEN: &str = "invitations.json";
 const GIVEN_MAX_BYTES: u64 = 1024 * 1024;
@@ -82,14 +81,6 @@ struct Welcome {
     /// Until when it may be used.
     #[serde(default)]
     expires: Timestamp,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Given {
-    slot: String,
-    expires: Timestamp,
-    /// The team's newest epoch: what it offers are the keys up to there.
-    epoch: u32,
 }
 
 impl Team {
@@ -227,7 +218,8 @@ impl Team {
         }
         let (removed, name, left, notices) = {
             let state = self.state();
-            let fits = |id: &&WriterId| **id != own && id.as_str().starts_with(writer) && writer.len() >= MIN_PREFIX;
+            let fits =
+                |id: &&WriterId| **id != own && id.as_str().starts_with(writer) && writer.len() >= MIN_FINGERPRINT;
             let named: Vec<&WriterId> = state.writers.keys().filter(fits).collect();
             let [removed] = named[..] else {
                 let message = format!("{writer:?} is the fingerprint of no other member; `baton relay who` lists them");
@@ -310,6 +302,7 @@ impl Team {
         }
         // Also while the relay is paused: it was asked for.
         self.forget(member).await;
+        self.compact().await.map_err(Error::Failed)?;
         drop(round);
         self.nudge();
         Ok(sessions.len() as u64)
@@ -332,11 +325,19 @@ impl Team {
     }
 
     async fn given(&self) -> Result<Vec<Given>, Error> {
+        if let Some(given) = self.state().given.clone() {
+            return Ok(given);
+        }
         let path = self.folder.join(GIVEN);
-        blocking(move || Ok(durable::read_json(&path, GIVEN_MAX_BYTES).map_err(failed)?.unwrap_or_default())).await
+        let given: Vec<Given> =
+            blocking(move || Ok(durable::read_json(&path, GIVEN_MAX_BYTES).map_err(failed)?.unwrap_or_default()))
+                .await?;
+        self.state().given = Some(given.clone());
+        Ok(given)
     }
 
     async fn keep_given(&self, given: Vec<Given>) -> Result<(), Error> {
+        self.state().given = None;
         let path = self.folder.join(GIVEN);
         blocking(move || {
             let bytes = serde_json::to_vec(&given).map_err(failed)?;

@@ -36,7 +36,6 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::ErrorCode;
@@ -47,7 +46,6 @@ use async_nats::jetstream::stream::{self, RawMessageErrorKind, StorageType};
 use baton_conversation::hash::ContentHash;
 use futures_util::StreamExt as _;
 
-use crate::folder::object_name;
 use crate::keys::Name;
 use crate::seal::MAX_FRAME_BYTES;
 use crate::transport::{Error, MAX_OBJECT_BYTES, Pending, Received, Relay, Slot, Stream};
@@ -63,8 +61,7 @@ const BODY: &str = "Baton-Body";
 const ANSWER_BYTES: usize = 4 * 1024 * 1024;
 /// Most messages in one answer.
 const ANSWER_MESSAGES: usize = 4096;
-/// How long a reader sleeps at most.
-const LOOK: Duration = Duration::from_secs(600);
+
 /// See the module.
 pub(crate) struct Nats {
     connection: Connection,
@@ -262,7 +259,7 @@ impl Nats {
         });
         let Some((subject, hash)) = name else { return Ok(None) };
         let frame = self.kept.get_parts(&subject, MAX_FRAME_BYTES).await?;
-        Ok(frame.filter(|frame| object_name(frame) == hash))
+        Ok(frame.filter(|frame| ContentHash::of(frame) == hash))
     }
 }
 
@@ -279,7 +276,7 @@ impl Relay for Nats {
             if frame.len() > MAX_FRAME_BYTES {
                 return Err(Error::Refused(format!("{} bytes are over the bound of {MAX_FRAME_BYTES}", frame.len())));
             }
-            let hash = object_name(&frame).to_string();
+            let hash = ContentHash::of(&frame).to_string();
             let message = PublishMessage::build().message_id(&hash);
             let message = match frame.len() <= self.kept.part {
                 true => message.payload(frame.into()),
@@ -465,7 +462,6 @@ impl Relay for Nats {
             };
             tokio::select! {
                 () = self.connection.lost() => Ok(()),
-                () = tokio::time::sleep(LOOK) => Ok(()),
                 done = wait => done,
             }
         })
@@ -489,7 +485,7 @@ impl Nats {
 /// What a message is known by in a cursor.
 fn check_of(payload: &[u8], headers: Option<&HeaderMap>) -> String {
     let body = headers.and_then(|headers| headers.get(BODY)).map_or(&b""[..], |body| body.as_str().as_bytes());
-    object_name(&[payload, body].concat()).to_string()[..16].to_owned()
+    ContentHash::of(&[payload, body].concat()).to_string()[..16].to_owned()
 }
 
 fn stream_name(team: Name, kind: &str) -> String {

@@ -17,7 +17,6 @@ use baton_sharing::paths::Paths;
 use baton_sharing::published::{last_conversation_only, published};
 use baton_store::chunks::{ChunkRef, ChunkStore, Header, Manifest};
 
-use crate::folder::object_name;
 use crate::inbound::{Change, episode_of};
 use crate::keys::{Keys, Name, Secret};
 use crate::record::{Begun, Intended, Line, MadeOf, Record, Shared, gone};
@@ -153,7 +152,7 @@ impl Drafts {
                 lines.push(b'\n');
             }
             let reference =
-                ChunkRef { name: object_name(&lines).to_string(), items: chunk.items, bytes: lines.len() as u64 };
+                ChunkRef { name: ContentHash::of(&lines).to_string(), items: chunk.items, bytes: lines.len() as u64 };
             chunks.push(DraftChunk { reference, content: Content::New(lines) });
         }
         let header = Header {
@@ -165,6 +164,18 @@ impl Drafts {
         let names = manifest.chunks.iter().map(|chunk| chunk.name.clone()).collect();
         Ok(DraftConversation { header, chunks, made_of: MadeOf { rules: FILTER_VERSION, chunks: names } })
     }
+}
+
+/// What there is of a session already.
+pub(crate) struct Before<'a> {
+    /// What goes on; `None` if it is begun anew.
+    pub(crate) known: Option<&'a Shared>,
+    /// What an attempt of before has put beside the stream.
+    pub(crate) begun: Option<&'a Begun>,
+    /// All objects that may lie there.
+    pub(crate) objects: &'a BTreeSet<ContentHash>,
+    /// The sequence of its stream on the relay.
+    pub(crate) reached: u64,
 }
 
 /// Publishes.
@@ -212,48 +223,34 @@ impl Outbound<'_> {
         Ok(name)
     }
 
-    /// Says that a session must be removed wherever it is. What it takes to unseal it is destroyed afterwards.
-    pub(crate) async fn destroy(&self, session: &SessionId) -> Result<(), Error> {
-        let writer = self.keys.writer();
-        let record = Record::new(self.folder, &writer);
-        let (of, reading) = (session.clone(), record.clone());
-        let objects = blocking(move || reading.objects(&of).map_err(here)).await?;
-        let name = self.keys.team.session_name(&writer, session);
+    /// Destroys what it takes to unseal a session, and its chunks.
+    pub(crate) async fn destroy(&self, session: &SessionId, objects: &BTreeSet<ContentHash>) -> Result<(), Error> {
+        let name = self.keys.team.session_name(&self.keys.writer(), session);
         self.relay.delete(Slot::Named(self.keys.team.key_name(name))).await?;
-        self.relay.purge(self.stream(name)).await?;
-        for object in objects {
-            self.relay.delete(Slot::Object(object)).await?;
-        }
-        // Last, because it knows the objects and the key.
-        let of = session.clone();
-        blocking(move || record.remove(&of).map_err(here)).await
+        self.begin_anew(session, objects).await
     }
 
     /// Removes what is published of a session, to publish it anew by other keys.
-    pub(crate) async fn begin_anew(&self, session: &SessionId) -> Result<(), Error> {
-        let (name, of) = (self.keys.team.session_name(&self.keys.writer(), session), session.clone());
-        let record = Record::new(self.folder, &self.keys.writer());
-        let objects = blocking(move || record.objects(&of).map_err(here)).await?;
-        self.relay.purge(self.stream(name)).await?;
+    pub(crate) async fn begin_anew(&self, session: &SessionId, objects: &BTreeSet<ContentHash>) -> Result<(), Error> {
+        self.relay.purge(self.stream(self.keys.team.session_name(&self.keys.writer(), session))).await?;
         for object in objects {
-            self.relay.delete(Slot::Object(object)).await?;
+            self.relay.delete(Slot::Object(*object)).await?;
         }
         Ok(())
     }
 
-    /// Publishes a draft. What was recorded is added to `changes`, also if a later part fails. `begun` is what an attempt
-    /// of before has put beside the stream, `reached` the sequence of the session's stream on the relay.
+    /// Publishes a draft. What was recorded is added to `changes`, also if a later part fails. Returns true if nothing lies
+    /// beside the session's stream any more but what the published conversation names.
     pub(crate) async fn session(
         &self,
         id: &SessionId,
         through: SequenceNumber,
         draft: Draft,
-        (known, begun): (Option<&Shared>, Option<&Begun>),
-        reached: u64,
+        Before { known, begun, objects, reached }: Before<'_>,
         changes: &mut Vec<Change>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         if draft.events.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         // Anybody may have put such a number there.
         if reached > u64::MAX / 2 {
@@ -282,15 +279,15 @@ impl Outbound<'_> {
         let parts = in_parts(&draft.events);
         let count = parts.len();
         for (number, part) in parts.into_iter().enumerate() {
-            let names_one = part.iter().any(|(_, event)| episode_of(event).is_some());
+            let Part { reaches, events, names_one } = part;
             // The last part reaches what is not published as well.
-            let last = part.last().filter(|_| number + 1 < count).map_or(through, |(sequence, _)| *sequence);
+            let last = if number + 1 < count { reaches } else { through };
             let mut batch = Batch {
                 v: batch::VERSION,
                 session: id.clone(),
                 begin: known.is_none() && number == 0,
                 through: last.0,
-                events: part.iter().map(|(_, event)| StoredEvent::new(event)).collect(),
+                events,
                 conversation: conversation.clone().filter(|_| names_one),
                 form: ContentHash([0; 32]),
             };
@@ -306,26 +303,16 @@ impl Outbound<'_> {
             self.relay.publish(self.stream(stream), sequence, frame).await?;
             let made_of = made_of.clone().filter(|_| names_one);
             let (sequence, batch, key) = (sequence + 1, Some(batch), Some(key.clone()));
-            changes.push(self.record(stream, Line { sequence, batch, key, made_of, ..Line::default() }).await?);
+            let change = self.record(stream, Line { sequence, batch, key, made_of, ..Line::default() }).await?;
+            changes.push(Change { state: Some(state.clone()), ..change });
         }
-        self.remove_superseded(known, begun, conversation.as_ref()).await
-    }
-
-    /// Deletes the objects that a new conversation has no more. Readers that are behind need only the last one.
-    async fn remove_superseded(
-        &self,
-        known: Option<&Shared>,
-        begun: Option<&Begun>,
-        now: Option<&Conversation>,
-    ) -> Result<(), Error> {
-        let Some(now) = now else { return Ok(()) };
-        let before = known.and_then(|known| known.conversation.as_ref()).into_iter().flat_map(|it| &it.chunks);
-        let begun = begun.into_iter().flat_map(|begun| &begun.objects);
-        let before: BTreeSet<_> = before.map(|chunk| &chunk.object).chain(begun).copied().collect();
-        for object in before.into_iter().filter(|object| now.chunks.iter().all(|it| it.object != *object)) {
-            self.relay.delete(Slot::Object(object)).await?;
+        // Readers that are behind need only the last conversation.
+        let Some(now) = conversation else { return Ok(false) };
+        let now: BTreeSet<ContentHash> = now.chunks.iter().map(|chunk| chunk.object).collect();
+        for object in objects.difference(&now) {
+            self.relay.delete(Slot::Object(*object)).await?;
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Notes what will lie beside a session's stream.
@@ -365,7 +352,7 @@ impl Outbound<'_> {
                 Content::Published(object) => object,
                 Content::New(lines) => {
                     let of = seal::seal_object(&lines, key, &stream.0).map_err(here)?;
-                    let object = object_name(&of);
+                    let object = ContentHash::of(&of);
                     bytes += of.len();
                     sealed.push((object, of));
                     object
@@ -396,12 +383,8 @@ impl Outbound<'_> {
         let recording = self.recording.clone().lock_owned().await;
         blocking(move || {
             let _recording = recording;
-            match &line.batch {
-                Some(batch) if batch.begin && line.sequence > 1 => record.replace(&batch.session, &line),
-                _ => record.append(&line),
-            }
-            .map_err(here)?;
-            Ok(Change { writer, line, compacted: None, refused: None })
+            let size = record.append(&line).map_err(here)?;
+            Ok(Change { writer, line, state: None, size, refused: None })
         })
         .await
     }
@@ -411,20 +394,33 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + S
     baton_base::task::spawn_blocking(work).await.map_err(here)?
 }
 
+/// The events of one batch.
+struct Part {
+    /// The place of the last one in the session's stream.
+    reaches: SequenceNumber,
+    events: Vec<StoredEvent>,
+    /// True if one names a conversation.
+    names_one: bool,
+}
+
 /// Divides events into batches.
-fn in_parts(events: &[(SequenceNumber, Event)]) -> Vec<&[(SequenceNumber, Event)]> {
-    let mut parts = Vec::new();
-    let (mut from, mut bytes) = (0, 0);
-    for (at, (_, event)) in events.iter().enumerate() {
-        let size = StoredEvent::new(event).data.get().len();
-        if at > from && (at - from >= MAX_EVENTS || bytes + size > MAX_EVENT_BYTES) {
-            parts.push(&events[from..at]);
-            (from, bytes) = (at, 0);
+fn in_parts(events: &[(SequenceNumber, Event)]) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut bytes = 0;
+    for (sequence, event) in events {
+        let (stored, names_one) = (StoredEvent::new(event), episode_of(event).is_some());
+        let size = stored.data.get().len();
+        match parts.last_mut().filter(|part| part.events.len() < MAX_EVENTS && bytes + size <= MAX_EVENT_BYTES) {
+            Some(part) => {
+                part.events.push(stored);
+                (part.reaches, part.names_one) = (*sequence, part.names_one || names_one);
+                bytes += size;
+            }
+            None => {
+                parts.push(Part { reaches: *sequence, events: vec![stored], names_one });
+                bytes = size;
+            }
         }
-        bytes += size;
-    }
-    if from < events.len() {
-        parts.push(&events[from..]);
     }
     parts
 }

@@ -1,18 +1,19 @@
 //! What was accepted of a writer, or published as one: their streams, opened, and the conversations.
 //!
 //! `relay/<writer>/log` has one line for each message: the beginning of its SHA-256 and the message as JSON. A line is
-//! durable before anything else follows from its message. A torn last line is cut off; a log with a damaged line is
-//! that of a writer who is read from the start again. `relay/<writer>/blobs/` holds the conversations as the home's own
-//! are held.
+//! durable before anything else follows from its message. A torn last line is cut off; so is everything behind a damaged
+//! one, and the writer is read from the start again. Lines are only appended; when they do not count any more, and now and
+//! then because they are many, the log is written anew without them. `relay/<writer>/blobs/` holds the conversations as
+//! the home's own are held.
 //!
 //! For the home's own writer it is the outbox: the sequence that each session has reached, how many of its events, and
 //! what is put beside the streams, noted before it is put there.
 
 mod writer;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, OpenOptions};
-use std::io::{self, BufRead as _, Read as _, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use baton_base::{durable, transcript_file};
@@ -25,14 +26,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::keys::{Keys, Secret, WriterId};
-pub(crate) use writer::{Begun, Shared, Writer};
+pub(crate) use writer::{Begun, Counting, Counts, Shared, Writer};
 
 /// Bytes of a line's check.
 const CHECK: usize = 8;
-/// Longest log that is read.
-const MAX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
-/// A log of this size is searched for what is superseded.
-const COMPACT_BYTES: u64 = 8 * 1024 * 1024;
 
 /// One message, as it is recorded.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -71,6 +68,14 @@ pub(crate) struct Line {
     /// Of this home: what will lie beside a session's stream, for the key of this line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) intended: Option<Intended>,
+    /// Items of the batch's conversation, if it was removed because a later one has superseded it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) items: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// See [`Line::intended`].
@@ -111,7 +116,11 @@ pub(crate) enum Error {
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error("line {line} is damaged")]
-    Damaged { line: usize },
+    Damaged {
+        line: usize,
+        /// Bytes of the lines before it.
+        whole: u64,
+    },
 }
 
 /// The files of one writer.
@@ -147,28 +156,31 @@ impl Record {
         ChunkStore::in_folder(self.folder.join("blobs"))
     }
 
-    /// Reads all whole lines, each with its bytes. Returns how many bytes they are; `None` if there is no log. Blocks for
-    /// the disk.
-    fn each(&self, mut take: impl FnMut(&[u8], Line) -> Result<(), Error>) -> Result<Option<u64>, Error> {
+    /// Reads all whole lines, each with its bytes, until one is damaged or not taken. Returns how many bytes they are;
+    /// `None` if there is no log. Blocks for the disk.
+    pub(crate) fn each(&self, mut take: impl FnMut(&[u8], Line) -> io::Result<bool>) -> Result<Option<u64>, Error> {
         let file = match transcript_file::open(&self.log()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
         };
-        let mut reader = io::BufReader::new(file.take(MAX_BYTES));
+        let mut reader = io::BufReader::new(file);
         let (mut bytes, mut whole) = (Vec::new(), 0);
-        for number in 1.. {
+        for line in 1.. {
             bytes.clear();
             let read = reader.read_until(b'\n', &mut bytes)?;
             if bytes.last() != Some(&b'\n') {
                 break;
             }
+            let is_whole = decode(&bytes[..read - 1]).map(|line| take(&bytes, line)).transpose()?;
+            if is_whole != Some(true) {
+                return Err(Error::Damaged { line, whole });
+            }
             whole += read as u64;
-            take(&bytes, decode(&bytes[..read - 1]).ok_or(Error::Damaged { line: number })?)?;
         }
         Ok(Some(whole))
     }
 
-    /// Cuts off what a crash has left of a last line behind the whole ones, so that the next one does not continue it.
+    /// Cuts off what is damaged, or what a crash has left of a last line, so that the next one does not continue it.
     /// Blocks for the disk.
     pub(crate) fn cut_off(&self, whole: u64) -> io::Result<()> {
         if self.size() > whole {
@@ -179,39 +191,44 @@ impl Record {
         Ok(())
     }
 
-    /// All lines; `None` if there is no log. Blocks for the disk.
-    pub(crate) fn read(&self) -> Result<Option<Vec<Line>>, Error> {
-        let mut lines = Vec::new();
-        let is_there = self.each(|_, line| {
-            lines.push(line);
-            Ok(())
-        })?;
-        Ok(is_there.is_some().then_some(lines))
+    /// All lines.
+    #[cfg(test)]
+    pub(crate) fn read(&self) -> Result<Vec<Line>, Error> {
+        self.last(usize::MAX, |_| true)
     }
 
-    /// The writer that the log comes to, and the bytes of the whole lines; `None` if there is none. Blocks for the disk.
-    pub(crate) fn fold(&self, id: &WriterId) -> Result<Option<(Writer, u64)>, Error> {
+    /// The last lines of those that are selected. Blocks for the disk.
+    pub(crate) fn last(&self, most: usize, select: impl Fn(&Line) -> bool) -> Result<Vec<Line>, Error> {
+        let mut lines = VecDeque::new();
+        self.each(|_, line| {
+            if select(&line) {
+                lines.push_back(line);
+            }
+            if lines.len() > most {
+                lines.pop_front();
+            }
+            Ok(true)
+        })?;
+        Ok(lines.into())
+    }
+
+    /// The writer that the log comes to; `None` if there is nothing of them. Blocks for the disk.
+    pub(crate) fn fold(&self, id: &WriterId) -> Result<Option<Writer>, Error> {
         let mut writer: Option<Writer> = None;
-        let mut at = 0;
         let whole = self.each(|_, line| {
-            at += 1;
-            let applied = match &mut writer {
-                Some(writer) => writer.apply(&line).is_ok(),
+            Ok(match &mut writer {
+                Some(writer) => writer.apply(&line, None).is_ok(),
                 None => {
                     writer = Writer::joined(id, &line);
                     writer.is_some()
                 }
-            };
-            if applied { Ok(()) } else { Err(Error::Damaged { line: at }) }
+            })
         })?;
-        if whole.is_some() && writer.is_none() {
-            return Err(Error::Damaged { line: 1 });
-        }
-        Ok(writer.zip(whole))
+        Ok(writer.map(|writer| Writer { size: whole.unwrap_or_default(), ..writer }))
     }
 
-    /// Appends a line, durably, or not at all. Blocks for the disk.
-    pub(crate) fn append(&self, line: &Line) -> io::Result<()> {
+    /// Appends a line, durably, or not at all. Returns the bytes of the log then. Blocks for the disk.
+    pub(crate) fn append(&self, line: &Line) -> io::Result<u64> {
         durable::create_private_folder(&self.folder)?;
         let (path, bytes) = (self.log(), encode(line)?);
         let is_new = !transcript_file::exists(&path);
@@ -225,103 +242,33 @@ impl Record {
         if is_new {
             durable::sync_folder(&self.folder)?;
         }
-        Ok(())
+        Ok(before + bytes.len() as u64)
     }
 
-    /// Removes the conversations of the log that later ones have superseded, if it has grown to twice its size of before.
-    /// Returns its size then. Blocks for the disk.
-    pub(crate) fn compact(&self, before: u64) -> Result<Option<u64>, Error> {
-        if self.size() <= COMPACT_BYTES.max(before.saturating_mul(2)) {
-            return Ok(None);
-        }
-        let mut last = BTreeMap::new();
-        let named =
-            |line: &Line| line.batch.as_ref().filter(|batch| batch.conversation.is_some()).map(|it| it.session.clone());
-        let mut at = 0_usize;
-        self.each(|_, line| {
-            at += 1;
-            last.extend(named(&line).map(|session| (session, at)));
-            Ok(())
-        })?;
-        at = 0;
-        self.rewrite(
-            |line| {
-                at += 1;
-                if named(line).is_some_and(|session| last.get(&session) != Some(&at))
-                    && let Some(batch) = &mut line.batch
-                {
-                    batch.conversation = None;
-                    return Kept::Changed;
+    /// Writes the log anew, durably, with what still counts, and removes the conversations of what is void. Returns its
+    /// bytes then. Blocks for the disk.
+    pub(crate) fn compact(&self, counting: &Counting) -> Result<u64, Error> {
+        durable::write_file_with(&self.log(), |out| {
+            let written = self.each(|bytes, mut line| {
+                match counting.of(&mut line) {
+                    Counts::All => out.write_all(bytes)?,
+                    Counts::Partly => out.write_all(&encode(&line)?)?,
+                    Counts::Not => {}
                 }
-                Kept::AsItIs
-            },
-            None,
-        )?;
-        Ok(Some(self.size()))
-    }
-
-    /// The objects that were published of a session, or may have been. Blocks for the disk.
-    pub(crate) fn objects(&self, session: &SessionId) -> Result<BTreeSet<ContentHash>, Error> {
-        let mut objects = BTreeSet::new();
-        self.each(|_, line| {
-            if line.session() == Some(session) {
-                let conversation = line.batch.and_then(|batch| batch.conversation);
-                objects.extend(conversation.into_iter().flat_map(|it| it.chunks).map(|chunk| chunk.object));
-                objects.extend(line.intended.into_iter().flat_map(|intended| intended.objects));
-            }
-            Ok(())
+                Ok(true)
+            });
+            written.map(drop).map_err(io::Error::other)
         })?;
-        Ok(objects)
+        durable::sync_folder(&self.folder)?;
+        let blobs = self.blobs();
+        counting.void().try_for_each(|gone| blobs.forget(gone).map(drop)).map_err(io::Error::other)?;
+        Ok(self.size())
     }
 
     /// Removes the conversations of a session but these. Blocks for the disk.
     pub(crate) fn keep_only(&self, session: &SessionId, current: &[ManifestId]) -> Result<(), Error> {
         let collected = self.blobs().collect(session, current);
         collected.map(drop).map_err(|error| io::Error::other(error.to_string()).into())
-    }
-
-    /// Writes the log anew, durably. Returns false if nothing had to change, and nothing was written.
-    fn rewrite(&self, mut keep: impl FnMut(&mut Line) -> Kept, then: Option<&Line>) -> Result<bool, Error> {
-        let (mut out, mut is_changed) = (Vec::new(), false);
-        self.each(|bytes, mut line| {
-            match keep(&mut line) {
-                Kept::AsItIs => {
-                    out.extend_from_slice(bytes);
-                    return Ok(());
-                }
-                Kept::Changed => out.extend(encode(&line)?),
-                Kept::Not => {}
-            }
-            is_changed = true;
-            Ok(())
-        })?;
-        if is_changed {
-            out.extend(then.map(encode).transpose()?.unwrap_or_default());
-            durable::write_file(&self.log(), &out)?;
-            durable::sync_folder(&self.folder)?;
-        }
-        Ok(is_changed)
-    }
-
-    /// Writes the log anew without the lines of a session, and with them its key.
-    fn without(&self, session: &SessionId, then: Option<&Line>) -> Result<bool, Error> {
-        self.rewrite(|line| if line.session() == Some(session) { Kept::Not } else { Kept::AsItIs }, then)
-    }
-
-    /// Appends a line that takes the place of all lines of its session, durably. Blocks for the disk.
-    pub(crate) fn replace(&self, session: &SessionId, line: &Line) -> io::Result<()> {
-        match self.without(session, Some(line)) {
-            Ok(true) => Ok(()),
-            Ok(false) => self.append(line),
-            Err(error) => Err(io::Error::other(error)),
-        }
-    }
-
-    /// Removes the lines of a session, its key and its conversation, durably. Blocks for the disk.
-    pub(crate) fn remove(&self, session: &SessionId) -> Result<(), Error> {
-        self.without(session, None)?;
-        self.blobs().forget(session).map_err(|error| io::Error::other(error.to_string()))?;
-        Ok(())
     }
 
     /// Removes conversations of sessions that are not recorded. Blocks for the disk.
@@ -331,21 +278,6 @@ impl Record {
         let there = fs::read_dir(self.folder.join("blobs")).into_iter().flatten().flatten().map(|entry| entry.path());
         there.filter(|folder| !recorded.contains(folder)).try_for_each(fs::remove_dir_all)
     }
-
-    /// Removes everything of the writer.
-    pub(crate) fn remove_all(&self) -> io::Result<()> {
-        match fs::remove_dir_all(&self.folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// What becomes of a line.
-enum Kept {
-    AsItIs,
-    Changed,
-    Not,
 }
 
 fn encode(line: &Line) -> io::Result<Vec<u8>> {
@@ -362,54 +294,4 @@ fn decode(line: &[u8]) -> Option<Line> {
 }
 
 #[cfg(test)]
-mod tests {
-    use baton_sharing::batch::{Chunk, Conversation, VERSION};
-
-    use super::*;
-
-    fn batch(sequence: u64, session: &str, chunks: usize) -> Line {
-        let chunk = Chunk { name: ContentHash([1; 32]), items: 1, bytes: 1, object: ContentHash([2; 32]) };
-        let chunks = vec![chunk; chunks];
-        let conversation = Some(Conversation { generation: 0, filter_version: 0, item_version: 0, chunks });
-        let (session, form) = (SessionId::new(session).unwrap(), ContentHash([0; 32]));
-        let batch = Batch { v: VERSION, session, begin: false, through: 1, events: Vec::new(), conversation, form };
-        Line { sequence, batch: Some(batch), key: Some(Secret([3; 32])), ..Line::default() }
-    }
-
-    #[test]
-    fn only_the_last_conversation_of_a_session_stays_in_a_long_log() {
-        let temp = tempfile::tempdir().unwrap();
-        let record = Record::new(temp.path(), &WriterId::parse(&"0a".repeat(16)).unwrap());
-        for sequence in 1..=8 {
-            record.append(&batch(sequence, if sequence % 2 == 0 { "even" } else { "odd" }, 8000)).unwrap();
-        }
-        let (before, lines) = (record.size(), record.read().unwrap().unwrap());
-        assert!(before > COMPACT_BYTES, "{before}");
-        assert_eq!(record.compact(before).unwrap(), None, "not twice as long as it was");
-        let after = record.compact(0).unwrap().unwrap();
-        assert!(after == record.size() && after < before / 3, "{after} of {before}");
-        let compacted = record.read().unwrap().unwrap();
-        for (line, now) in lines.iter().zip(&compacted) {
-            let (was, is) = (line.batch.as_ref().unwrap(), now.batch.as_ref().unwrap());
-            assert_eq!((line.sequence, &was.session, &was.events), (now.sequence, &is.session, &is.events));
-            assert_eq!(is.conversation.is_some(), line.sequence > 6);
-        }
-    }
-
-    /// What a crash has left of a line is cut off, so that the next one does not continue it.
-    #[test]
-    fn a_torn_line_is_cut_off_and_a_damaged_one_is_said() {
-        let temp = tempfile::tempdir().unwrap();
-        let record = Record::new(temp.path(), &WriterId::parse(&"0a".repeat(16)).unwrap());
-        record.append(&batch(1, "one", 1)).unwrap();
-        let whole = fs::read(record.log()).unwrap();
-        for end in [1, whole.len() / 2, whole.len() - 1] {
-            fs::write(record.log(), [&whole[..], &whole[..end]].concat()).unwrap();
-            assert_eq!(record.read().unwrap().unwrap().len(), 1);
-            record.cut_off(record.each(|_, _| Ok(())).unwrap().unwrap()).unwrap();
-            assert_eq!(fs::read(record.log()).unwrap(), whole);
-        }
-        fs::write(record.log(), [&whole[..20], &whole[..]].concat()).unwrap();
-        assert!(matches!(record.read(), Err(Error::Damaged { line: 1 })));
-    }
-}
+mod tests;

@@ -219,10 +219,9 @@ impl Team {
     /// If the record cannot be read.
     pub fn published(&self, limit: usize) -> Result<RelayLog, Error> {
         let Some(own) = self.state().own.clone() else { return Ok(RelayLog::default()) };
-        let lines = Record::new(&self.folder, &own).read().map_err(|error| Error::Failed(error.to_string()))?;
-        let published = lines.iter().flatten().rev().filter(|line| line.sequence > 0);
-        let entries = published.take(limit).map(entry);
-        Ok(RelayLog { published: entries.collect() })
+        let lines = Record::new(&self.folder, &own).last(limit, |line| line.sequence > 0);
+        let lines = lines.map_err(|error| Error::Failed(error.to_string()))?;
+        Ok(RelayLog { published: lines.iter().rev().map(entry).collect() })
     }
 }
 
@@ -240,7 +239,8 @@ fn entry(line: &Line) -> RelayEntry {
         at: line.at.to_string(),
         session_id: line.batch.as_ref().map(|batch| batch.session.to_string()),
         what: said.into_iter().chain(events).map(|what| out(&what)).collect(),
-        items: conversation.iter().flat_map(|conversation| &conversation.chunks).map(|chunk| chunk.items).sum(),
+        items: line.items
+            + conversation.iter().flat_map(|it| &it.chunks).map(|chunk| chunk.items).fold(0, u64::saturating_add),
         sequence: line.sequence,
     }
 }

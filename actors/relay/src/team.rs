@@ -33,15 +33,15 @@ use baton_sharing::batch::{Said, is_name};
 use baton_store::chunks::ChunkStore;
 use baton_views::visibility;
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 
 use crate::inbound::Change;
 use crate::keys::{Keys, Name, WriterId};
 use crate::opening;
 use crate::outbound::{Drafts, Outbound};
-use crate::record::{Record, Writer};
+use crate::record::{self, Record, Writer};
 use crate::transport::{Relay, Stream};
-pub(crate) use intake::forget_cursor;
-pub(crate) use state::State;
+pub(crate) use state::{Given, State};
 
 /// Pauses between attempts to reach the relay.
 const RETRY: Duration = Duration::from_secs(1);
@@ -118,13 +118,18 @@ impl Team {
         {
             tracing::warn!(error, "what others published is not shown until the relay is opened");
         }
+        team.show_own(&settings.relay);
         team
+    }
+
+    fn read_keys(&self, settings: &settings::Relay) -> Result<Keys, String> {
+        let keys = Keys::read(&self.key_file(settings)).map_err(|error| error.to_string())?;
+        Ok(keys.ok_or("this home belongs to no team; `baton relay init` begins one, `join` joins one")?)
     }
 
     /// Reads keys and records. Blocks for the disk.
     fn read_records(&self, settings: &settings::Relay) -> Result<Keys, String> {
-        let keys = Keys::read(&self.key_file(settings)).map_err(|error| error.to_string())?;
-        let keys = keys.ok_or("this home belongs to no team; `baton relay init` begins one, `join` joins one")?;
+        let keys = self.read_keys(settings)?;
         let own = keys.writer();
         if self.state().own.as_ref() == Some(&own) && !self.state().is_stale {
             return Ok(keys);
@@ -132,7 +137,12 @@ impl Team {
         let writers = read_writers(&self.folder, &own)?;
         let names = writers.keys().map(|id| (keys.team.writer_name(id), id.clone())).collect();
         let admin = Some(keys.team.admin.clone());
-        *self.state() = State { writers, names, admin, own: Some(own), may_receive_again: true, ..State::default() };
+        {
+            let mut state = self.state();
+            let is_copied = state.is_copied && state.own.as_ref() == Some(&own);
+            *state =
+                State { writers, names, admin, own: Some(own), is_copied, may_receive_again: true, ..State::default() };
+        }
         self.look_at_projects();
         self.publish_others();
         Ok(keys)
@@ -167,9 +177,12 @@ impl Team {
     async fn rounds(self: &Arc<Self>) {
         let (mut settings, mut table) = (self.options.settings.clone(), self.options.table.clone());
         let (mut pause, mut look, mut waited) = (RETRY, LOOK_AGAIN, 0);
+        // When what has failed is tried again.
+        let mut due = Instant::now();
         loop {
             let now = settings.newest();
             table.mark_seen();
+            self.show_own(&now.relay);
             if !now.relay.enabled || now.relay.url.is_none() {
                 // While it is paused, what was taken in stays.
                 *self.round.lock().await = None;
@@ -180,8 +193,10 @@ impl Team {
                 }
                 continue;
             }
+            let holds_back = Instant::now() < due;
             let (done, news) = {
                 let mut round = self.round.lock().await;
+                self.state().holds_back = holds_back;
                 let done = self.round(&mut round, &now).await;
                 if let Err(problem) = &done {
                     tracing::debug!(problem, "relay not current");
@@ -204,25 +219,40 @@ impl Team {
             };
             let waiting = {
                 let state = self.state();
-                let waiting = [&state.unpublished, &state.undestroyed].map(BTreeMap::len).into_iter().sum::<usize>();
+                let waiting = state.unpublished.len() + state.undestroyed.len();
                 state.held_frames().count() + waiting + state.warnings.len() + usize::from(state.owes_later)
             };
             // What does not change is looked at less and less often.
-            look = if waiting == waited { (2 * look).min(RETRY_MOST) } else { LOOK_AGAIN };
+            look = match waiting == waited {
+                false => LOOK_AGAIN,
+                true if holds_back => look,
+                true => (2 * look).min(RETRY_MOST),
+            };
+            due = if holds_back { due.min(Instant::now() + look) } else { Instant::now() + look };
             waited = waiting;
             let again = async {
                 match waiting > 0 {
-                    true => tokio::time::sleep(look).await,
+                    true => tokio::time::sleep_until(due).await,
                     false => std::future::pending().await,
                 }
             };
             let is_down = done.is_err();
-            tokio::select! {
-                () = wait => {}
-                () = again => {}
-                changed = table.changed(), if !is_down => if changed.is_err() { return },
-                changed = settings.changed() => if changed.is_err() { return },
-                () = self.nudged.notified() => {}
+            let is_due = tokio::select! {
+                () = wait => is_down,
+                () = again => true,
+                changed = table.changed(), if !is_down => match changed {
+                    Ok(()) => false,
+                    Err(_) => return,
+                },
+                changed = settings.changed() => match changed {
+                    Ok(()) => true,
+                    Err(_) => return,
+                },
+                // Somebody asks for it.
+                () = self.nudged.notified() => true,
+            };
+            if is_due {
+                due = Instant::now();
             }
             // What comes together is published together.
             tokio::time::sleep(GATHER).await;
@@ -255,7 +285,9 @@ impl Team {
         self.acknowledge(member).await?;
         self.look_at_projects();
         self.forget(member).await;
-        self.publish(member).await
+        let published = self.publish(member).await;
+        self.compact().await?;
+        published
     }
 
     /// Fails if nothing may be published by this home.
@@ -281,16 +313,18 @@ impl Team {
 
     pub(crate) async fn connect(self: &Arc<Self>, settings: &settings::Relay) -> Result<Member, String> {
         let (team, of) = (self.clone(), settings.clone());
-        let reading = baton_base::task::spawn_blocking(move || {
+        let keys = blocking(move || team.read_keys(&of)).await?;
+        let url = settings.url.clone().unwrap_or_default();
+        // Before anything else is read: it may be tried again for days.
+        let relay = opening::open(&url, settings, Some(keys.team.team_name())).await;
+        let relay = relay.map_err(|error| error.to_string())?;
+        let (team, of) = (self.clone(), settings.clone());
+        let reading = blocking(move || {
             let keys = team.read_records(&of)?;
-            let url = of.url.unwrap_or_default();
             team.state().has_looked_back = false;
-            let cursor = team.read_cursor(&url);
-            Ok::<_, String>((keys, url, cursor))
+            Ok((keys, team.read_cursor(&url)))
         });
-        let (keys, url, cursor) = reading.await.map_err(|error| error.to_string())??;
-        let relay =
-            opening::open(&url, settings, Some(keys.team.team_name())).await.map_err(|error| error.to_string())?;
+        let (keys, cursor) = reading.await?;
         tracing::info!(writers = self.state().writers.len(), "relay opened");
         Ok(Member { settings: settings.clone(), keys, relay, cursor, is_current: false, received_again: None })
     }
@@ -331,11 +365,11 @@ impl Team {
     }
 
     /// Applies what was recorded.
-    fn apply(&self, member: &Member, change: Change) {
+    fn apply(&self, member: &Member, mut change: Change) {
         let session = change.line.batch.as_ref().map(|batch| batch.session.clone());
         {
             let mut state = self.state();
-            state.apply(&member.keys.team, &change);
+            state.apply(&member.keys.team, &mut change);
             let (id, line) = (&change.writer, &change.line);
             if state.own.as_ref() == Some(id)
                 && !line.received
@@ -365,6 +399,10 @@ pub(crate) fn is_shared(table: &SessionTable, settings: &Settings, id: &SessionI
         && !visibility::is_hidden(table, settings, &[], id.as_str())
 }
 
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, String> {
+    baton_base::task::spawn_blocking(work).await.map_err(|error| error.to_string())?
+}
+
 /// The name of this machine.
 pub(crate) fn machine() -> String {
     #[cfg(unix)]
@@ -377,32 +415,35 @@ pub(crate) fn machine() -> String {
 
 /// All writers that are recorded.
 fn read_writers(folder: &Path, own: &WriterId) -> Result<BTreeMap<WriterId, Writer>, String> {
+    fn failed(error: impl ToString) -> String {
+        error.to_string()
+    }
     let mut writers = BTreeMap::new();
     for id in Record::writers(folder) {
+        let mut is_cut = false;
         let record = Record::new(folder, &id);
-        let writer = match record.fold(&id) {
-            Ok(writer) => writer,
-            Err(crate::record::Error::Io(error)) => return Err(error.to_string()),
-            Err(error) => {
-                tracing::warn!(%error, writer = %id, "record of another member is damaged, it is fetched again");
-                None
-            }
-        };
-        match writer {
-            Some((writer, whole)) => {
-                record.cut_off(whole).map_err(|error| error.to_string())?;
-                // A crash may have come before a removal. Of this home's own, the relay is cleared first.
-                if id != *own {
-                    record.clean(&writer).map_err(|error| error.to_string())?;
-                }
-                writers.insert(id, writer);
-            }
-            None => {
+        let folded = match record.fold(&id) {
+            Err(record::Error::Damaged { line, whole }) => {
+                tracing::warn!(line, writer = %id, "record of a member is damaged, it is received again from there");
                 // First, so that it is received again whatever happens.
-                intake::forget_cursor(folder).map_err(|error| error.to_string())?;
-                record.remove_all().map_err(|error| error.to_string())?;
+                intake::forget_cursor(folder).map_err(failed)?;
+                record.cut_off(whole).map_err(failed)?;
+                is_cut = true;
+                record.fold(&id)
             }
+            folded => folded,
+        };
+        let Some(mut writer) = folded.map_err(failed)? else { continue };
+        record.cut_off(writer.size).map_err(failed)?;
+        // A crash may have come before a removal. Of this home's own, the relay is cleared first.
+        if !writer.void.is_empty() {
+            writer.size = record.compact(&writer.counting()).map_err(failed)?;
+            writer.void.clear();
         }
+        if id != *own && !is_cut {
+            record.clean(&writer).map_err(failed)?;
+        }
+        writers.insert(id, writer);
     }
     Ok(writers)
 }

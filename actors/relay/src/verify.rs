@@ -1,12 +1,15 @@
 //! Checks what was taken in of others: each line of their records, and each conversation against its hashes.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use baton_conversation::record::SessionId;
+
 use crate::keys::WriterId;
 use crate::membership::Error;
-use crate::record::{MadeOf, Record, Shared};
-use crate::team::{Team, forget_cursor};
+use crate::record::{self, MadeOf, Record, Shared};
+use crate::team::Team;
 
 /// What was checked, and what is damaged.
 #[derive(Clone, Debug, Default)]
@@ -17,52 +20,90 @@ pub struct Verified {
     pub damaged: Vec<(String, String)>,
 }
 
-/// Checks all records below `BATON_HOME/relay`. Changes nothing. Blocks for the disk.
-pub fn verify(relay: &Path) -> Verified {
+/// The sessions of a writer, and those whose conversations are damaged, and how.
+type Found = (u64, BTreeMap<SessionId, String>);
+
+/// Checks all records below `BATON_HOME/relay`, until `go_on`, which is told how many sessions are checked, says no.
+/// Changes nothing. Blocks for the disk.
+pub fn verify(relay: &Path, go_on: &mut dyn FnMut(u64) -> bool) -> Verified {
     let mut verified = Verified::default();
     for id in Record::writers(relay) {
-        match verify_writer(relay, &id) {
-            Ok(sessions) => verified.sessions += sessions,
-            Err(why) => verified.damaged.push((id.to_string(), why)),
+        let before = verified.sessions;
+        match look(relay, &id, &mut |done| go_on(before + done)) {
+            Ok((sessions, damaged)) => {
+                verified.sessions += sessions;
+                let damaged = damaged.into_iter().next();
+                verified
+                    .damaged
+                    .extend(damaged.map(|(session, why)| (id.to_string(), format!("session {session}: {why}"))));
+            }
+            Err(error) => verified.damaged.push((id.to_string(), error.to_string())),
         }
     }
     verified
 }
 
-fn verify_writer(relay: &Path, id: &WriterId) -> Result<u64, String> {
+fn look(relay: &Path, id: &WriterId, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Found, record::Error> {
     let record = Record::new(relay, id);
-    // Nothing was received of them yet.
-    let Some((writer, _)) = record.fold(id).map_err(|error| error.to_string())? else { return Ok(0) };
     let blobs = record.blobs();
     // Conversations of this home's own are not kept twice.
     let is_own = |shared: &Shared| shared.received || shared.made_of != MadeOf::default();
-    for (session, shared) in writer.sessions.iter().filter(|(_, shared)| !is_own(shared)) {
-        if let Some(episode) = &shared.state.episode {
-            blobs.read(session, &episode.manifest).map_err(|error| error.to_string())?;
+    let mut suspects = None::<BTreeMap<SessionId, String>>;
+    loop {
+        // Nothing was received of them yet.
+        let Some(writer) = record.fold(id)? else { return Ok(Found::default()) };
+        let (mut checked, mut damaged) = (0, BTreeMap::new());
+        for (session, shared) in writer.sessions.iter().filter(|(_, shared)| !is_own(shared)) {
+            if suspects.as_ref().is_some_and(|suspects| !suspects.contains_key(session)) {
+                continue;
+            }
+            if !go_on(checked) {
+                return Ok((checked, BTreeMap::new()));
+            }
+            checked += 1;
+            if let Some(episode) = &shared.state.episode
+                && let Err(error) = blobs.read(session, &episode.manifest)
+            {
+                damaged.insert(session.clone(), error.to_string());
+            }
         }
+        // What is received meanwhile replaces conversations: what seems damaged is looked at again.
+        if damaged.is_empty() || suspects.is_some() {
+            return Ok((writer.sessions.len() as u64, damaged));
+        }
+        suspects = Some(damaged);
     }
-    Ok(writer.sessions.len() as u64)
 }
 
 impl Team {
-    /// Has everything of writers whose records are damaged received again.
+    /// Fetches conversations of others again that are damaged, and receives records that are.
     ///
     /// # Errors
     ///
-    /// If what is damaged cannot be removed.
+    /// If the relay cannot be reached, or what is damaged cannot be replaced. It stays as it is.
     pub async fn fetch_damaged(self: &Arc<Self>) -> Result<(), Error> {
-        let mut round = self.round.lock().await;
+        if !self.options.settings.now().relay.enabled {
+            return Ok(());
+        }
         let folder = self.folder.clone();
-        let clearing = baton_base::task::spawn_blocking(move || {
-            // First, so that it is received again whatever happens.
-            forget_cursor(&folder)?;
-            let mut damaged = verify(&folder).damaged.into_iter().filter_map(|(id, _)| WriterId::parse(&id));
-            damaged.try_for_each(|id| Record::new(&folder, &id).remove_all())
+        let looking = baton_base::task::spawn_blocking(move || {
+            let writers = Record::writers(&folder).into_iter();
+            let look = |id: WriterId| (look(&folder, &id, &mut |_| true).map(|(_, damaged)| damaged), id);
+            writers.map(look).collect::<Vec<_>>()
         });
-        let cleared = clearing.await.map_err(|error| Error::Failed(error.to_string()))?;
-        cleared.map_err(|error| Error::Failed(error.to_string()))?;
-        self.state().is_stale = true;
-        *round = None;
+        let found = looking.await.map_err(|error| Error::Failed(error.to_string()))?;
+        let mut round = self.round.lock().await;
+        if found.iter().any(|(found, _)| found.is_err()) {
+            // Once the relay is open, records are read anew, and those that are damaged are received again.
+            self.state().is_stale = true;
+            *round = None;
+        }
+        let member = self.member(&mut round).await?;
+        for (damaged, writer) in found {
+            for session in damaged.unwrap_or_default().into_keys() {
+                self.fetch_again(member, &writer, &session).await.map_err(Error::Failed)?;
+            }
+        }
         drop(round);
         self.nudge();
         Ok(())

@@ -80,7 +80,7 @@ pub fn verify_daemon(open: &OpenHome, quick: bool, go_on: &mut GoOn<'_>) -> answ
     let named = |session: &SessionId| named_now(&open.source.table, session);
     let is_named = |owner: &SessionId, note: &ContentHash| is_named_now(&open.source.table, owner, note);
     conversations::verify(&open.source.chunks, &folded, &notes, &named, &is_named, &mut report, go_on);
-    report.others(&open.home, "it is fetched again from the relay");
+    report.others(&open.home, "it is fetched again from the relay, if that is not paused", go_on);
     if quick {
         report.left_out.push("the memory: without --quick it is compared with one built anew".to_owned());
     } else if report.is_going_on {
@@ -161,8 +161,11 @@ impl Report {
     }
 
     /// What a relay brought of others.
-    fn others(&mut self, home: &Path, fix: &str) {
-        let verified = baton_relay::verify(&home.join("relay"));
+    fn others(&mut self, home: &Path, fix: &str, go_on: &mut GoOn<'_>) {
+        let verified = baton_relay::verify(&home.join("relay"), &mut |done| {
+            self.is_going_on &= go_on("reading conversations of others", done, 0);
+            self.is_going_on
+        });
         self.checked().others = verified.sessions;
         for (writer, why) in verified.damaged {
             self.find(

@@ -25,7 +25,7 @@ pub struct Catalog {
 impl Catalog {
     /// Both as of now.
     pub fn now(&self) -> (SessionTable, Arc<Settings>) {
-        (self.table.now(), self.settings.now())
+        (self.table.now().with_others(self.others.now().own_alone()), self.settings.now())
     }
 
     /// Both as of now, with the sessions of others: for answers that say whose each one is.

@@ -7,6 +7,7 @@ use baton_conversation::record::SessionId;
 use baton_events::memo;
 use baton_events::memo::Memo;
 use baton_events::project;
+use baton_events::projection::others::MIN_FINGERPRINT;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::{CloseReason, End, Phase, Place, State};
 
@@ -59,24 +60,19 @@ pub fn is_by(state: &State, agent: Option<Agent>) -> bool {
     agent.is_none_or(|agent| state.transcript.as_ref().is_some_and(|transcript| transcript.agent == agent))
 }
 
-/// Fewest characters of a fingerprint that name a writer.
-const MIN_FINGERPRINT: usize = 8;
-
 /// True if a session is of whom `who` names: `me`, `team` for anybody else, the name of a person or of a machine, or
 /// the beginning of a fingerprint.
-pub fn is_of(table: &SessionTable, settings: &Settings, id: &str, who: &str) -> bool {
-    let own_name = settings.relay.name.as_deref().unwrap_or_default();
-    let author = SessionId::new(id).and_then(|id| table.author(&id).cloned());
-    match author {
-        None => who == "me" || who.eq_ignore_ascii_case(own_name),
-        Some(_) if matches!(who, "me" | "team") => who == "team",
-        Some(author) => {
-            // Of several of one name all but the first are named with their fingerprint.
-            let name = author.name.rsplit_once(" (").map_or(author.name.as_str(), |(name, _)| name);
-            [name, &author.name, &author.machine].into_iter().any(|name| name.to_lowercase() == who.to_lowercase())
-                || who.len() >= MIN_FINGERPRINT && author.writer.starts_with(who)
-        }
+pub fn is_of(table: &SessionTable, id: &str, who: &str) -> bool {
+    let other = SessionId::new(id).and_then(|id| table.author(&id));
+    if matches!(who, "me" | "team") {
+        return (who == "me") == other.is_none();
     }
+    let author = other.unwrap_or(table.own_author());
+    let wanted = who.to_lowercase();
+    [&author.name, &author.shown, &author.machine]
+        .into_iter()
+        .any(|name| !who.is_empty() && name.to_lowercase() == wanted)
+        || who.len() >= MIN_FINGERPRINT && author.writer.starts_with(who)
 }
 
 /// True if a session belongs to one of these projects or groups, or works in a directory below one; true if `groups` is
@@ -92,4 +88,51 @@ pub fn is_in(state: &State, project: &str) -> bool {
         .as_ref()
         .is_some_and(|place| place.project == project || Path::new(&place.project).starts_with(project));
     state.group_id() == Some(project) || of_place
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use baton_conversation::record::{Position, SequenceNumber};
+    use baton_events::projection::others::{Author, Others};
+    use baton_events::projection::table::Row;
+
+    use super::*;
+
+    #[test]
+    fn whoever_baton_relay_who_lists_is_found_by_what_it_shows() {
+        let author = |digit: &str, name: &str, shown: &str, machine: &str| {
+            let [name, shown, machine] = [name, shown, machine].map(str::to_owned);
+            Arc::new(Author { writer: digit.repeat(32), name, shown, machine })
+        };
+        let row = || Arc::new(Row { version: SequenceNumber(1), state: State::default(), since: Position(u64::MAX) });
+        let mut others = Others::default();
+        others.own = author("a", "Ärn", "Ärn", "desk");
+        for (id, by) in [
+            ("twin", author("b", "Ärn", "Ärn (bbbbbbbb)", "lap")),
+            ("work", author("c", "Ann (work)", "Ann (work)", "lap")),
+        ] {
+            others.insert(SessionId::new(id).unwrap(), row(), by);
+        }
+        let table = SessionTable::default().with_others(others);
+        for (who, found) in [
+            ("me", &["mine"][..]),
+            ("team", &["twin", "work"]),
+            ("ärn", &["mine", "twin"]),
+            ("Ärn (bbbbbbbb)", &["twin"]),
+            ("ann", &[]),
+            ("ANN (WORK)", &["work"]),
+            ("DESK", &["mine"]),
+            ("lap", &["twin", "work"]),
+            ("aaaaaaaa", &["mine"]),
+            ("bbbbbbbb", &["twin"]),
+            ("aaaaaaa", &[]),
+            ("", &[]),
+        ] {
+            let is_of = |id: &&&str| is_of(&table, id, who);
+            assert_eq!(["mine", "twin", "work"].iter().filter(is_of).copied().collect::<Vec<_>>(), found, "{who:?}");
+        }
+        assert!(!is_of(&SessionTable::default(), "mine", ""), "nobody is known");
+    }
 }

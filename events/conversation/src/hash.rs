@@ -25,6 +25,11 @@ pub struct ContentHash(pub [u8; 32]);
 serde_as_text!(ContentHash, ContentHash::parse);
 
 impl ContentHash {
+    /// Of some bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
     /// Hash of all items of a conversation.
     pub fn digest<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
         let items: Vec<&Item> = items.into_iter().collect();

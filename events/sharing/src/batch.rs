@@ -222,8 +222,13 @@ impl Batch {
     ///
     /// Why the events cannot be read.
     pub fn fold(&self, before: State) -> Result<State, Error> {
+        Ok(self.after(&self.events()?, before))
+    }
+
+    /// The same, if its events are read already.
+    pub fn after(&self, events: &[Event], before: State) -> State {
         let before = if self.begin { State::default() } else { before };
-        Ok(self.events()?.iter().fold(before, evolve))
+        events.iter().fold(before, evolve)
     }
 
     /// True if a state after this batch is what its writer has.

@@ -22,7 +22,7 @@ pub struct Membership {
 
 /// The key of a new epoch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewKey {
+struct NewKey {
     /// SHA-256 of the key, 64 hex digits.
     pub hash: String,
     /// The key, sealed for each member of that moment.

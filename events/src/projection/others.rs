@@ -9,6 +9,9 @@ use super::tally::Tally;
 use crate::row::Row;
 use baton_conversation::record::SessionId;
 
+/// Fewest digits of a fingerprint that name a writer, and those that tell writers of the same name apart.
+pub const MIN_FINGERPRINT: usize = 8;
+
 /// Who wrote a session, as they named themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Author {
@@ -16,6 +19,8 @@ pub struct Author {
     pub writer: String,
     /// Their name.
     pub name: String,
+    /// How they are shown: with the beginning of the fingerprint, if another one has the same name.
+    pub shown: String,
     /// The machine.
     pub machine: String,
 }
@@ -23,11 +28,19 @@ pub struct Author {
 /// Sessions of others, by id. A clone shares everything that did not change.
 #[derive(Clone, Debug, Default)]
 pub struct Others {
+    /// Who writes here, as the others know them.
+    pub own: Arc<Author>,
     rows: RedBlackTreeMapSync<SessionId, (Arc<Row>, Arc<Author>)>,
     belongings: Tally<Belonging>,
 }
 
 impl Others {
+    /// The same without anybody else.
+    #[must_use]
+    pub fn own_alone(&self) -> Self {
+        Self { own: self.own.clone(), ..Self::default() }
+    }
+
     /// Adds a session or replaces its row.
     pub fn insert(&mut self, id: SessionId, row: Arc<Row>, author: Arc<Author>) {
         self.remove(&id);

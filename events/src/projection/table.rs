@@ -61,7 +61,12 @@ impl SessionTable {
     /// This table without what a view added.
     #[must_use]
     pub fn without_others(&self) -> Self {
-        Self { others: Others::default(), ..self.clone() }
+        self.clone().with_others(self.others.own_alone())
+    }
+
+    /// Who writes in this log, as others know them; with empty names if nobody is known.
+    pub fn own_author(&self) -> &Arc<Author> {
+        &self.others.own
     }
 
     /// Who wrote a session, if it is not of this log.

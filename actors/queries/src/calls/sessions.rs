@@ -73,7 +73,7 @@ pub(crate) async fn sessions(
                 && (asked.subagents || !state.is_subagent())
                 && asked.state.as_deref().is_none_or(|name| is_so(state, name))
                 && visibility::is_by(state, asked.agent)
-                && asked.who.as_deref().is_none_or(|who| visibility::is_of(&table, &settings, id.as_str(), who))
+                && asked.who.as_deref().is_none_or(|who| visibility::is_of(&table, id.as_str(), who))
                 && project.as_deref().is_none_or(|project| visibility::is_in(state, project))
         };
         let limit = asked.limit.map_or(usize::MAX, |limit| limit as usize);

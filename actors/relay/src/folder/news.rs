@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::event::ModifyKind;
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
 
 /// See the module.
@@ -23,28 +24,41 @@ struct Watched {
     watcher: Option<RecommendedWatcher>,
     is_begun: bool,
     folders: BTreeSet<PathBuf>,
+    /// What was removed or renamed since it was last looked at.
+    gone: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 impl News {
-    /// Watches folders from now on; those that cannot be watched are left out. Blocks for a moment.
-    pub(super) fn watch(&self, folders: impl Iterator<Item = PathBuf>) {
+    /// Watches folders from now on; those that cannot be watched are left out. Returns true if there was one that was not
+    /// watched before. Blocks for a moment.
+    pub(super) fn watch(&self, folders: impl Iterator<Item = PathBuf>) -> bool {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         if !watched.is_begun {
-            let came = self.came.clone();
+            let (came, gone) = (self.came.clone(), watched.gone.clone());
             let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
                 // Reading tells nothing new.
-                if event.is_ok_and(|event| !event.kind.is_access()) {
+                let Ok(event) = event.as_ref() else { return };
+                if matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))) {
+                    gone.lock().unwrap_or_else(PoisonError::into_inner).extend(event.paths.iter().cloned());
+                }
+                if !event.kind.is_access() {
                     came.notify_one();
                 }
             });
             (watched.watcher, watched.is_begun) = (watcher.ok(), true);
         }
+        let gone = std::mem::take(&mut *watched.gone.lock().unwrap_or_else(PoisonError::into_inner));
+        let Watched { watcher: Some(watcher), folders: known, .. } = &mut *watched else { return false };
+        // Another one may be in its place.
+        known.retain(|folder| !gone.contains(folder));
+        let mut is_new = false;
         for folder in folders {
-            let Watched { watcher: Some(watcher), folders, .. } = &mut *watched else { return };
-            if !folders.contains(&folder) && watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok() {
-                folders.insert(folder);
+            if !known.contains(&folder) && watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok() {
+                known.insert(folder);
+                is_new = true;
             }
         }
+        is_new
     }
 
     /// Resolves when something has changed, or after this time.

@@ -1,3 +1,5 @@
+use baton_conversation::hash::ContentHash;
+
 use super::*;
 use crate::conformance;
 use crate::keys::Secret;
@@ -206,7 +208,7 @@ async fn an_end_that_arrives_later_is_read_then() {
 }
 
 fn sha2_of(bytes: &[u8]) -> Vec<u8> {
-    object_name(bytes).0[..8].to_vec()
+    ContentHash::of(bytes).0[..8].to_vec()
 }
 
 #[tokio::test]
@@ -229,7 +231,7 @@ async fn a_purge_that_a_crash_has_interrupted_is_completed() {
 async fn what_is_wrong_with_one_place_is_said_of_that_place() {
     let temp = tempfile::tempdir().unwrap();
     let folder = Folder::create(temp.path(), team()).unwrap();
-    for slot in [Slot::Named(Name([3; 16])), Slot::Object(object_name(b"lines"))] {
+    for slot in [Slot::Named(Name([3; 16])), Slot::Object(ContentHash::of(b"lines"))] {
         folder.put(slot, b"lines".to_vec()).await.unwrap();
         let path = folder.0.slot(slot);
         std::fs::write(&path, vec![0; MAX_OBJECT_BYTES + 1]).unwrap();
@@ -289,4 +291,23 @@ async fn no_file_outside_of_the_folder_gets_another_mode_or_content() {
     let (_, second) = frame(1, 2);
     assert!(folder.publish(stream, 1, second).await.is_err());
     assert_eq!(std::fs::read(&secret).unwrap(), bytes);
+}
+
+/// Programs that bring a folder up to date may replace it: a watch of the one before tells nothing of the new one.
+#[tokio::test]
+async fn a_folder_that_was_replaced_is_watched_again() {
+    let temp = tempfile::tempdir().unwrap();
+    let (news, folder) = (News::default(), temp.path().join("writer"));
+    std::fs::create_dir(&folder).unwrap();
+    let watch = || news.watch([folder.clone()].into_iter());
+    assert!(watch());
+    assert!(!watch());
+    std::fs::remove_dir(&folder).unwrap();
+    std::fs::create_dir(&folder).unwrap();
+    let is_watched = async {
+        while !watch() {
+            news.come_or(Duration::from_secs(60)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), is_watched).await.unwrap();
 }

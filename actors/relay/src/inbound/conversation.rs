@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use baton_base::durable;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::SessionId;
 use baton_events::schema::item;
 use baton_events::session::Event;
-use baton_sharing::batch::{self, Batch, Chunk};
-use baton_store::chunks::{self, CHUNK_BYTES, ChunkRef, Header, LINE_MAX_BYTES, Manifest};
+use baton_sharing::batch::{self, Batch, Chunk, Conversation};
+use baton_store::chunks::{self, CHUNK_BYTES, ChunkRef, Header, LINE_MAX_BYTES, Manifest, ManifestId};
 
-use super::{Inbound, KnownWriter, NotTaken, blocking, episode_of, failed, refused};
-use crate::folder::object_name;
-use crate::keys::Secret;
+use super::{Inbound, KnownWriter, NotTaken, blocking, episode_of, failed, held, refused};
+use crate::keys::{Secret, WriterId};
 use crate::record::{Record, Shared};
 use crate::seal;
 use crate::transport::{self, Slot};
@@ -41,55 +42,74 @@ impl Inbound<'_> {
             return Err(refused("it names several conversations"));
         }
         let conversation = conversation.ok_or_else(|| refused("the conversation that it names is missing"))?;
-        let header = Header {
-            generation: conversation.generation,
-            filter_version: conversation.filter_version,
-            item_version: conversation.item_version,
-            ..Header::default()
-        };
-        if header.item_version > item::ITEM_VERSION {
+        if conversation.item_version > item::ITEM_VERSION {
             return Err(batch::Error::Newer.into());
         }
-        let (id, bytes) =
-            Manifest::assemble(header, conversation.chunks.iter().map(reference).collect()).map_err(refused)?;
+        let (id, _) = manifest(conversation)?;
         let items: u64 = conversation.chunks.iter().map(|chunk| chunk.items).sum();
         if id != episode.manifest || items != episode.items {
             return Err(refused("its conversation is not the one that its event names"));
         }
         let stored = conversation.chunks.iter().map(|chunk| chunk.bytes).fold(0, u64::saturating_add);
-        let waits = |why: &str| NotTaken::Held { why: why.to_owned(), stored };
         if writer.stored.saturating_add(stored) > MAX_BYTES {
             return Err(refused(format!(
                 "its writer has {MAX_BYTES} bytes of conversations, the most that are accepted"
             )));
         }
-        let (blobs, session) = (Record::new(self.folder, &writer.id).blobs(), batch.session.clone());
-        let stream = self.keys.team.session_name(&writer.id, &session);
         let known = known.and_then(|known| known.conversation.as_ref());
-        let recorded: BTreeSet<_> = known.iter().flat_map(|known| &known.chunks).map(|chunk| chunk.name).collect();
+        let recorded = known.iter().flat_map(|known| &known.chunks).map(|chunk| chunk.name).collect();
+        let fetched = self.fetch(&writer.id, &batch.session, conversation, &recorded, key).await;
+        fetched.map_err(|error| match error {
+            NotTaken::Held { why, .. } => NotTaken::Held { why, stored },
+            error => error,
+        })
+    }
+
+    /// Fetches the chunks of a conversation that are not here, or not as they should be, and makes it durable. Those that
+    /// are `recorded` are.
+    pub(crate) async fn fetch(
+        &self,
+        writer: &WriterId,
+        session: &SessionId,
+        conversation: &Conversation,
+        recorded: &BTreeSet<ContentHash>,
+        key: &Secret,
+    ) -> Result<(), NotTaken> {
+        let (id, bytes) = manifest(conversation)?;
+        let (blobs, session) = (Record::new(self.folder, writer).blobs(), session.clone());
+        let stream = self.keys.team.session_name(writer, &session);
         let mut files = Vec::new();
-        for chunk in &conversation.chunks {
+        let path_of = |chunk: &Chunk| blobs.folder_of(&session).join(reference(chunk).file_name());
+        // Those that are missing first: nothing need be read of the others while it cannot be whole.
+        let (there, missing): (Vec<&Chunk>, Vec<&Chunk>) =
+            conversation.chunks.iter().partition(|chunk| path_of(chunk).exists());
+        let is_missing = missing.len();
+        for (at, chunk) in missing.into_iter().chain(there).enumerate() {
             // One that a crash has left may be cut off, but only where nothing was recorded behind it.
-            let path = blobs.folder_of(&session).join(reference(chunk).file_name());
+            let path = path_of(chunk);
             if !recorded.contains(&chunk.name) {
                 files.push(path.clone());
             }
-            let is_whole = || recorded.contains(&chunk.name) || blobs.chunk(&session, &reference(chunk)).is_ok();
-            if path.exists() && is_whole() {
-                continue;
+            if at >= is_missing {
+                let name = chunk.name;
+                let (blobs, session, chunk) = (blobs.clone(), session.clone(), reference(chunk));
+                let is_whole = || blocking(move || Ok(blobs.chunk(&session, &chunk).is_ok()));
+                if recorded.contains(&name) || is_whole().await? {
+                    continue;
+                }
             }
             if chunk.bytes > (LINE_MAX_BYTES.max(CHUNK_BYTES) + 1) as u64 {
                 return Err(refused("a chunk is longer than any"));
             }
             let got = self.relay.get(Slot::Object(chunk.object)).await.map_err(|error| match error {
-                transport::Error::Place(why) => waits(&why),
+                transport::Error::Place(why) => held(why),
                 error => error.into(),
             });
             let Some(object) = got? else {
-                return Err(waits("a part of its conversation has not arrived yet"));
+                return Err(held("a part of its conversation has not arrived yet"));
             };
-            if object_name(&object) != chunk.object {
-                return Err(waits("a part of its conversation is damaged on the relay"));
+            if ContentHash::of(&object) != chunk.object {
+                return Err(held("a part of its conversation is damaged on the relay"));
             }
             let most = usize::try_from(chunk.bytes).map_err(refused)?;
             let lines = seal::unseal_object(&object, key, &stream.0, most)?;
@@ -113,10 +133,7 @@ impl Inbound<'_> {
         blocking(move || {
             let folder = blobs.folder_of(&session);
             let manifest = folder.join(format!("{id}.json"));
-            std::fs::remove_file(&manifest).or_else(|error| match error.kind() {
-                std::io::ErrorKind::NotFound => Ok(()),
-                _ => Err(failed(error)),
-            })?;
+            durable::remove_file(&manifest).map_err(failed)?;
             blobs.put_manifest(&session, &id, &bytes).map_err(failed)?;
             files.push(manifest);
             // A sync of the whole file system waits for what other programs write.
@@ -131,6 +148,12 @@ impl Inbound<'_> {
         })
         .await
     }
+}
+
+fn manifest(conversation: &Conversation) -> Result<(ManifestId, Vec<u8>), NotTaken> {
+    let Conversation { generation, filter_version, item_version, .. } = *conversation;
+    let header = Header { generation, filter_version, item_version, ..Header::default() };
+    Manifest::assemble(header, conversation.chunks.iter().map(reference).collect()).map_err(refused)
 }
 
 pub(super) fn reference(chunk: &Chunk) -> ChunkRef {

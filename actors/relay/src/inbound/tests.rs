@@ -9,18 +9,18 @@ use baton_store::chunks::{Header, Manifest};
 
 use super::*;
 use crate::boxes;
-use crate::folder::{Folder, object_name};
+use crate::folder::Folder;
 use crate::keys::TeamKeys;
+use crate::team::State;
 
 const NOW: Timestamp = Timestamp(1_900_000_000_000);
 
-/// A member who takes in what one writer says.
+/// A member who takes in what others say.
 struct Reader {
     relay: Folder,
     keys: Keys,
     folder: tempfile::TempDir,
-    writer: Option<Writer>,
-    membership: Membership,
+    state: State,
 }
 
 impl Reader {
@@ -28,7 +28,8 @@ impl Reader {
         let folder = tempfile::tempdir().unwrap();
         let relay = Folder::create(&folder.path().join("relay"), team.team_name()).unwrap();
         let keys = Keys::generate(team.clone()).unwrap();
-        Self { relay, keys, folder, writer: None, membership: Membership::default() }
+        let state = State::of(&keys);
+        Self { relay, keys, folder, state }
     }
 
     fn records(&self) -> &Path {
@@ -37,41 +38,20 @@ impl Reader {
 
     /// What comes of a frame: `recorded`, `known`, or the kind of refusal.
     async fn take(&mut self, frame: &[u8]) -> &'static str {
-        let stream = Frame::parse(frame).unwrap().header.stream;
-        let writer = self.writer.as_ref();
-        let known = Known {
-            members: 1,
-            is_waiting: false,
-            session: writer.and_then(|it| it.sessions.get(it.streams.get(&stream)?).cloned()),
-            membership: self.membership.clone(),
-            writer: writer.map(|it| KnownWriter {
-                id: it.id.clone(),
-                key: it.key,
-                notices: it.notices,
-                is_member: self.membership.is_member(it.id.as_str(), it.introduced),
-                gone: it.streams.get(&stream).and_then(|of| it.forgotten.get(of)).map(|gone| gone.sequence),
-                sessions: it.sessions.len(),
-                stored: it.stored,
-                compacted: 0,
-            }),
-        };
+        let header = Frame::parse(frame).unwrap().header;
+        let known = self.state.known((header.writer, header.stream));
         let inbound =
             Inbound { relay: &self.relay, keys: &self.keys, folder: self.folder.path(), now: NOW, later: &[] };
         match inbound.take(&known, frame).await {
-            Ok(Taken::Recorded(change)) => {
-                if let Some(notice) = change.line.notice.as_ref().filter(|_| change.writer == self.keys.team.admin) {
-                    self.membership.apply(&notice.said);
-                }
-                match &mut self.writer {
-                    Some(writer) => writer.apply(&change.line).unwrap(),
-                    None => self.writer = Writer::joined(&change.writer, &change.line),
-                }
+            Ok(Taken::Recorded(mut change)) => {
+                self.state.apply(&self.keys.team, &mut change);
                 if change.refused.is_some() { "void" } else { "recorded" }
             }
             Ok(Taken::Known) => "known",
             Err(NotTaken::Held { .. }) => "held",
             Err(NotTaken::Refused(_)) => "refused",
             Err(NotTaken::Failed(_)) => "failed",
+            Err(NotTaken::Unsure(_)) => "unsure",
         }
     }
 }
@@ -169,11 +149,14 @@ async fn a_message_waits_for_its_key_and_a_new_beginning_ends_the_key_of_before(
     ann.puts_key(&reader.relay, &new).await;
     assert_eq!(reader.take(&ann.batch(2, true, "shop", &new)).await, "recorded");
     let record = Record::new(reader.records(), &ann.keys.writer());
-    let lines = record.read().unwrap().unwrap();
+    let writer = &reader.state.writers[&ann.keys.writer()];
+    assert!(writer.is_long());
+    record.compact(&writer.counting()).unwrap();
+    let lines = record.read().unwrap();
     let keys: Vec<_> = lines.iter().filter_map(|line| line.key.clone()).collect();
     assert_eq!(keys, [new], "the key of before is in no line");
     let folded = record.fold(&ann.keys.writer()).unwrap().unwrap();
-    assert_eq!(folded.0.sessions[&ann.session].sequence, 2);
+    assert_eq!(folded.sessions[&ann.session].sequence, 2);
 }
 
 #[tokio::test]
@@ -232,7 +215,6 @@ async fn who_has_old_keys_alone_joins_only_if_the_administrator_knows_them() {
             if has_read {
                 assert_eq!(reader.take(&ann.joins()).await, "recorded");
                 assert_eq!(reader.take(&ann.says(2, said.clone())).await, "recorded");
-                reader.writer = None;
             }
             assert_eq!(reader.take(&speaker.joins()).await, expected, "{has_key} {has_read}");
         }
@@ -273,8 +255,8 @@ fn told(ann: &Speaker, sequence: u64, key: &Secret, texts: &[&str]) -> (Vec<u8>,
     for text in texts {
         let lines = format!("{{\"line\":1,\"kind\":\"reply\",\"text\":\"{text}\"}}\n").into_bytes();
         let sealed = seal::seal_object(&lines, key, &ann.stream().0).unwrap();
-        let object = object_name(&sealed);
-        chunks.push(batch::Chunk { name: object_name(&lines), items: 1, bytes: lines.len() as u64, object });
+        let object = ContentHash::of(&sealed);
+        chunks.push(batch::Chunk { name: ContentHash::of(&lines), items: 1, bytes: lines.len() as u64, object });
         objects.push((object, sealed));
     }
     let references = chunks.iter().map(conversation::reference).collect();
@@ -356,5 +338,17 @@ async fn what_cannot_be_stored_here_is_neither_refused_nor_recorded() {
     std::fs::write(&blobs, b"no folder").unwrap();
     assert_eq!(reader.take(&frame).await, "failed");
     std::fs::remove_file(&blobs).unwrap();
+    // Nor is a relay that is not there any more a reason to read what is recorded anew.
+    let [relay, away] = ["relay", "away"].map(|name| reader.records().join(name));
+    std::fs::rename(&relay, &away).unwrap();
+    assert_eq!(reader.take(&frame).await, "failed");
+    std::fs::rename(&away, &relay).unwrap();
+    // But whether a line was written may be unknown.
+    let [log, other] = ["log", "other"].map(|name| reader.records().join(ann.keys.writer().as_str()).join(name));
+    std::fs::rename(&log, &other).unwrap();
+    std::fs::create_dir(&log).unwrap();
+    assert_eq!(reader.take(&frame).await, "unsure");
+    std::fs::remove_dir(&log).unwrap();
+    std::fs::rename(&other, &log).unwrap();
     assert_eq!(reader.take(&frame).await, "recorded");
 }

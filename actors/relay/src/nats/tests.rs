@@ -1,6 +1,7 @@
 //! Against the real server, which each test starts on a port of its own.
 
 use std::io::Write as _;
+use std::time::Duration;
 
 use baton_endpoint::nats::NatsServer;
 
@@ -127,7 +128,7 @@ async fn what_is_too_long_for_a_message_goes_in_parts() {
         relay.publish(of, sequence as u64, frame.clone()).await.unwrap();
     }
     let object = noise(500_000);
-    let slot = Slot::Object(object_name(&object));
+    let slot = Slot::Object(ContentHash::of(&object));
     relay.put(slot, object.clone()).await.unwrap();
     assert!(relay.receive("").await.unwrap().frames == frames);
     assert!(relay.get(slot).await.unwrap().as_ref() == Some(&object));
@@ -149,7 +150,7 @@ async fn deleted_slots_and_objects_are_not_in_the_servers_files() {
     let Some(mut server) = Server::start("") else { return };
     let relay = server.team().await;
     let (key, object) = (b"kkkk-sealed-key-kkkk".to_vec(), b"oooo-sealed-object-oooo".to_vec());
-    let slots = [(Slot::Named(Name([5; 16])), &key), (Slot::Object(object_name(&object)), &object)];
+    let slots = [(Slot::Named(Name([5; 16])), &key), (Slot::Object(ContentHash::of(&object)), &object)];
     for (slot, bytes) in slots {
         relay.put(slot, bytes.clone()).await.unwrap();
     }

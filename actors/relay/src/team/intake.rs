@@ -3,7 +3,7 @@
 //! The cursor always moves on. What waits for something is kept in a file beside it; what there is no room for is dropped,
 //! and everything is received again once there is room, or a writer or a key is new.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::path::Path;
 
@@ -12,18 +12,17 @@ use baton_conversation::record::{SessionId, Timestamp};
 use baton_sharing::batch::Said;
 use serde::{Deserialize, Serialize};
 
+use super::state::HELD_COST;
 use super::{Member, State, Team};
 use crate::inbound::{Inbound, NotTaken, Taken};
 use crate::keys::{Name, WriterId};
-use crate::record::Record;
+use crate::record::{Counting, Record};
 use crate::seal::{Frame, Kind};
 
 /// Most bytes of frames that wait for what they need: of one writer, of all, and of those who are not known.
 const MAX_HELD_OF_ONE: usize = 16 * 1024 * 1024;
 const MAX_HELD: usize = 128 * 1024 * 1024;
 const MAX_HELD_UNKNOWN: usize = 16 * 1024 * 1024;
-/// What a held frame costs beside its bytes.
-const HELD_COST: usize = 4 * 1024;
 /// The files of the cursor, and of the frames that are held.
 const CURSOR: &str = "cursor.json";
 const HELD: &str = "held";
@@ -46,17 +45,16 @@ struct CursorV2 {
 }
 
 /// Has everything received again from the start. Blocks for the disk.
-pub(crate) fn forget_cursor(folder: &Path) -> io::Result<()> {
-    match std::fs::remove_file(folder.join(CURSOR)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+pub(super) fn forget_cursor(folder: &Path) -> io::Result<()> {
+    durable::remove_file(&folder.join(CURSOR))
 }
 
 impl Team {
     /// Takes in what there is. Returns false if there is more.
     pub(crate) async fn receive(&self, member: &mut Member) -> Result<bool, String> {
-        self.take_held(member).await?;
+        if !self.state().holds_back {
+            self.take_held(member).await?;
+        }
         let mut warnings = Vec::new();
         for _ in 0..MOST_ANSWERS {
             let received = member.relay.receive(&member.cursor).await.map_err(|error| error.to_string())?;
@@ -64,12 +62,15 @@ impl Team {
             while std::mem::take(&mut self.state().may_take_held) {
                 self.take_held(member).await?;
             }
+            self.compact().await?;
             let is_moved = member.cursor != received.cursor;
             member.cursor = received.cursor;
             // What could not be read is received again after the next start.
             self.state().has_dropped |= !received.problems.is_empty();
             warnings.extend(received.problems);
             if received.is_set_back {
+                // Before the new cursor, which does not show it any more.
+                self.mark_set_back().await?;
                 let mut state = self.state();
                 (state.is_set_back, state.has_looked_back) = (true, false);
             }
@@ -103,6 +104,7 @@ impl Team {
     async fn take_held(&self, member: &Member) -> Result<(), String> {
         let (held, was_changed) = {
             let mut state = self.state();
+            state.held_bytes = [0; 2];
             (std::mem::take(&mut state.held), state.is_held_changed)
         };
         let mut held: Vec<_> = held.into_values().flat_map(|held| held.frames).collect();
@@ -182,14 +184,7 @@ impl Team {
             }
             (state.held.contains_key(&stream), state.known(stream))
         };
-        let inbound = Inbound {
-            relay: &*member.relay,
-            keys: &member.keys,
-            folder: &self.folder,
-            now: self.options.clock.now(),
-            later,
-        };
-        match inbound.take(&known, frame).await {
+        match self.inbound(member, later).take(&known, frame).await {
             Ok(Taken::Recorded(mut change)) => {
                 let forgotten = change.line.notice.as_ref().and_then(|notice| match &notice.said {
                     Said::Forgot { session, .. } => Some(session.clone()),
@@ -198,7 +193,7 @@ impl Team {
                 let writer = change.writer.clone();
                 let had_it = {
                     let mut state = self.state();
-                    state.taken(stream, change.line.sequence);
+                    state.let_go(stream, change.line.sequence);
                     if let Some(why) = change.refused.take() {
                         state.refuse(stream.0, why);
                     }
@@ -209,20 +204,43 @@ impl Team {
                 };
                 self.apply(member, *change);
                 if let Some(session) = forgotten {
-                    self.withdraw(member, &writer, &session, had_it).await?;
+                    self.withdraw(member, &writer, &session, had_it);
                 }
             }
             Ok(Taken::Known) => {}
             Err(NotTaken::Held { why, stored }) => self.hold(stream, frame, why, stored),
             Err(NotTaken::Refused(_)) if is_behind => self.hold(stream, frame, String::new(), 0),
             Err(NotTaken::Refused(why)) => self.refuse(stream.0, why),
-            Err(NotTaken::Failed(why)) => {
+            Err(NotTaken::Failed(why)) => return Err(why),
+            Err(NotTaken::Unsure(why)) => {
                 // What is recorded may be more than what is known.
                 self.state().is_stale = true;
                 return Err(why);
             }
         }
         Ok(())
+    }
+
+    /// Fetches the conversation of a session again.
+    pub(crate) async fn fetch_again(
+        &self,
+        member: &Member,
+        writer: &WriterId,
+        session: &SessionId,
+    ) -> Result<(), String> {
+        let shared = self.state().writers.get(writer).and_then(|writer| writer.sessions.get(session).cloned());
+        let Some(shared) = shared else { return Ok(()) };
+        let Some(conversation) = &shared.conversation else { return Ok(()) };
+        let inbound = self.inbound(member, &[]);
+        let fetched = inbound.fetch(writer, session, conversation, &BTreeSet::new(), &shared.key).await;
+        fetched.map_err(|error| match error {
+            NotTaken::Held { why, .. } | NotTaken::Refused(why) | NotTaken::Failed(why) | NotTaken::Unsure(why) => why,
+        })
+    }
+
+    fn inbound<'a>(&'a self, member: &'a Member, later: &'a [&'a [u8]]) -> Inbound<'a> {
+        let now = self.options.clock.now();
+        Inbound { relay: &*member.relay, keys: &member.keys, folder: &self.folder, now, later }
     }
 
     fn refuse(&self, writer: Name, why: String) {
@@ -241,11 +259,9 @@ impl Team {
             return;
         }
         let is_held = state.held.get(&stream).is_some_and(|held| held.frames.iter().any(|known| known == frame));
-        let of = |select: &dyn Fn(Name) -> bool| -> usize {
-            state.held.iter().filter(|((writer, _), _)| select(*writer)).map(|(_, held)| held.bytes).sum()
-        };
-        let (of_one, cost) = (of(&|writer| writer == stream.0), frame.len() + HELD_COST);
-        let alike = of(&|writer| state.names.contains_key(&writer) == key.is_some());
+        let (is_known, cost) = (usize::from(key.is_some()), frame.len() + HELD_COST);
+        let of_one: usize = state.held_of(stream.0).map(|(_, held)| held.bytes).sum();
+        let alike = state.held_bytes[is_known];
         let most = if key.is_some() { MAX_HELD } else { MAX_HELD_UNKNOWN };
         if !is_held && (of_one + cost > MAX_HELD_OF_ONE || alike + cost > most) {
             state.has_dropped = true;
@@ -261,6 +277,7 @@ impl Team {
         if !is_held {
             held.frames.push_back(frame.to_vec());
             held.bytes += cost;
+            state.held_bytes[is_known] += cost;
             state.is_held_changed = true;
         }
     }
@@ -279,43 +296,61 @@ impl Team {
         let writing = baton_base::task::spawn_blocking(move || keys.write(&path));
         writing.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         tracing::info!("the team has new keys");
-        self.state().may_receive_again = true;
+        let mut state = self.state();
+        (state.may_receive_again, state.may_take_held) = (true, true);
         Ok(true)
     }
 
     /// Removes what another writer wants removed, if it was here.
-    async fn withdraw(
-        &self,
-        member: &Member,
-        writer: &WriterId,
-        session: &SessionId,
-        had_it: bool,
-    ) -> Result<(), String> {
+    fn withdraw(&self, member: &Member, writer: &WriterId, session: &SessionId, had_it: bool) {
         if *writer == member.keys.writer() {
-            return Ok(());
+            return;
         }
         let stream = (member.keys.team.writer_name(writer), member.keys.team.session_name(writer, session));
         let was_held = {
             let mut state = self.state();
             state.owes_acknowledgement |= had_it;
-            let held = state.held.remove(&stream).is_some();
-            state.is_held_changed |= held;
-            held
+            state.let_go(stream, u64::MAX)
         };
-        if !had_it && !was_held {
-            return Ok(());
+        // A conversation may be there also if its record was damaged.
+        let folder = Record::new(&self.folder, writer).blobs().folder_of(session);
+        if !had_it && !was_held && !folder.exists() {
+            return;
         }
         // Another writer may have it as well.
         self.show(session);
-        let (record, of) = (Record::new(&self.folder, writer), session.clone());
-        let removing = baton_base::task::spawn_blocking(move || record.remove(&of));
-        let removed = removing.await.map_err(|error| error.to_string());
-        if let Err(error) = removed.and_then(|removed| removed.map_err(|error| error.to_string())) {
-            // The notice is recorded and does not come again: its conversation is removed when the records are read anew.
-            self.state().is_stale = true;
-            return Err(error);
+        let mut state = self.state();
+        if let Some(writer) = state.writers.get_mut(writer) {
+            writer.void.insert(session.clone());
         }
-        tracing::info!(%session, reason = "forgotten by its writer", "session of another member removed");
+    }
+
+    /// Removes from the records what must not stay there, and what has been superseded often.
+    pub(crate) async fn compact(&self) -> Result<(), String> {
+        let long: Vec<(WriterId, Counting)> = {
+            let state = self.state();
+            let long = state.writers.iter().filter(|(_, writer)| writer.is_long());
+            long.map(|(id, writer)| (id.clone(), writer.counting())).collect()
+        };
+        for (id, counting) in long {
+            let (record, recording) = (Record::new(&self.folder, &id), self.recording.clone().lock_owned().await);
+            let compacting = baton_base::task::spawn_blocking(move || {
+                let _recording = recording;
+                record.compact(&counting)
+            });
+            let compacted = compacting.await.map_err(|error| error.to_string());
+            let mut state = self.state();
+            let size = compacted.and_then(|done| done.map_err(|error| error.to_string())).inspect_err(|_| {
+                // Records that are damaged are cut off when they are read.
+                state.is_stale = true;
+            })?;
+            if let Some(writer) = state.writers.get_mut(&id) {
+                for session in std::mem::take(&mut writer.void) {
+                    tracing::info!(%session, writer = %id, "what does not count any more of a session removed");
+                }
+                (writer.size, writer.compacted) = (size, size);
+            }
+        }
         Ok(())
     }
 
@@ -363,19 +398,6 @@ impl State {
     fn acknowledges_later(&self, own: &WriterId) -> bool {
         let own = self.writers.get(own);
         own.is_some_and(|own| self.members().any(|it| it.id != own.id && own.not_acknowledged(it).next().is_some()))
-    }
-
-    /// Drops held frames of a stream up to one that was taken. Those behind it are tried again.
-    fn taken(&mut self, stream: (Name, Name), sequence: u64) {
-        let Some(held) = self.held.get_mut(&stream) else { return };
-        held.frames.retain(|frame| Frame::parse(frame).is_ok_and(|frame| frame.header.sequence > sequence));
-        held.bytes = held.frames.iter().map(|frame| frame.len() + HELD_COST).sum();
-        if held.frames.is_empty() {
-            self.held.remove(&stream);
-        } else {
-            self.may_take_held = true;
-        }
-        self.is_held_changed = true;
     }
 }
 

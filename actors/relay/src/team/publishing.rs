@@ -1,17 +1,19 @@
 //! Publishes what this home owes: its introduction, sessions of shared projects, and that something is forgotten.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use baton_config::settings::Settings;
-use baton_conversation::record::SessionId;
+use baton_conversation::hash::ContentHash;
+use baton_conversation::record::{Position, SessionId};
 use baton_events::projection::table::{Row, SessionTable};
 use baton_sharing::batch::{Notice, Said};
 use baton_views::visibility;
 use futures_util::StreamExt as _;
 
 use super::{Member, Team, is_shared, machine};
-use crate::outbound::{Draft, Error, Outbound, is_owed};
+use crate::outbound::{Before, Draft, Error, Outbound, is_owed};
 use crate::record::{Begun, Shared, Writer};
 use crate::transport::{self, Stream};
 
@@ -63,7 +65,10 @@ impl Team {
         }
         let changed = state.looked.and_then(|looked| table.changed_since(looked));
         let rows: Vec<_> = match changed {
-            Some(changed) => changed.into_iter().filter_map(|id| Some((id.clone(), table.get(id)?.clone()))).collect(),
+            Some(mut changed) => {
+                changed.extend(state.unpublished.keys());
+                changed.into_iter().filter_map(|id| Some((id.clone(), table.get(id)?.clone()))).collect()
+            }
             None => table.iter().map(|(id, row)| (id.clone(), row.clone())).collect(),
         };
         let own = state.writers.get(&member.keys.writer());
@@ -71,6 +76,7 @@ impl Team {
             let is_new = || is_owed(&row.state, row.version, own.and_then(|own| own.sessions.get(id)));
             is_shared(table, settings, id, row)
                 && own.is_none_or(|own| !own.withheld.contains(id))
+                && !(state.holds_back && state.unpublished.get(id).is_some_and(|(of, _)| *of == Some(row.version)))
                 && (state.lost.contains(id) || is_new() && !state.is_settled(id, row.version))
         };
         rows.into_iter().filter(is_owed).collect()
@@ -79,19 +85,24 @@ impl Team {
     pub(super) async fn publish(&self, member: &Member) -> Result<(), String> {
         let table = self.options.table.now();
         let owed = self.owed(member, &table, &self.options.settings.now());
-        self.state().unpublished.clear();
+        let lost = {
+            let mut state = self.state();
+            let holds_back = state.holds_back;
+            state.unpublished.retain(|id, _| holds_back && owed.iter().all(|(owed, _)| owed != id));
+            state.lost.len()
+        };
         // Several at once: while one waits for the relay or the disk, another one is redacted and sealed.
         let (is_over, mut failed) = (&AtomicBool::new(false), None);
-        let publishing = owed.into_iter().map(|(id, _)| async move {
+        let publishing = owed.into_iter().map(|(id, row)| async move {
             let done = match is_over.load(Ordering::Relaxed) {
                 true => Ok(false),
                 false => self.publish_one(member, &id).await,
             };
-            (id, done)
+            (id, row.version, done)
         });
         let mut publishing = std::pin::pin!(futures_util::stream::iter(publishing).buffer_unordered(AT_ONCE));
         // To the end: of what was begun it must be known how far it came.
-        while let Some((id, done)) = publishing.next().await {
+        while let Some((id, version, done)) = publishing.next().await {
             match done {
                 Ok(true) => {}
                 Ok(false) => is_over.store(true, Ordering::Relaxed),
@@ -101,7 +112,9 @@ impl Team {
                     {
                         let mut state = self.state();
                         state.unsure.insert(stream);
-                        state.unpublished.insert(id, error.to_string());
+                        // What the relay has more or less of is taken in, or noticed, in the next round.
+                        let is_behind = matches!(error, Error::Relay(transport::Error::Conflict { .. }));
+                        state.unpublished.insert(id, ((!is_behind).then_some(version), error.to_string()));
                     }
                     if let Error::Relay(error @ transport::Error::Unavailable(_)) = error {
                         is_over.store(true, Ordering::Relaxed);
@@ -110,15 +123,25 @@ impl Team {
                 }
             }
         }
+        let left = Some(self.state().lost.clone()).filter(|left| left.len() < lost);
+        if let Some(left) = left {
+            self.keep_lost(left).await?;
+        }
         if let Some(error) = failed {
             return Err(error);
         }
-        if is_over.load(Ordering::Relaxed) || !self.state().unpublished.is_empty() {
+        if is_over.load(Ordering::Relaxed) {
             return Ok(());
         }
-        self.is_level().map_err(|error| error.to_string())?;
-        let mut state = self.state();
-        (state.looked, state.level_at) = (Some(table.position()), Some(self.options.clock.now()));
+        {
+            let mut state = self.state();
+            state.looked = Some(table.position());
+            if !state.unpublished.is_empty() {
+                return Ok(());
+            }
+        }
+        self.is_level().await?;
+        self.state().level_at = Some(self.options.clock.now());
         Ok(())
     }
 
@@ -179,8 +202,14 @@ impl Team {
         // Nothing was published by the key of an attempt that was interrupted, but its chunks may be there.
         let again =
             begun.filter(|begun| known.is_some() || before.is_none() && begun.epoch == epoch && !draft.is_redacted);
+        let mut objects = {
+            let state = self.state();
+            let own = state.writers.get(&member.keys.writer());
+            own.and_then(|own| own.objects.get(id).cloned()).unwrap_or_default()
+        };
         if known.is_none() && again.is_none() && (before.is_some() || begun.is_some()) {
-            self.outbound(member).begin_anew(id).await?;
+            self.outbound(member).begin_anew(id, &objects).await?;
+            objects.clear();
         }
         // Those who have what the relay has lost know its sequence.
         if let Some(known) = before.filter(|known| known.sequence > reached) {
@@ -193,13 +222,17 @@ impl Team {
             is_open(member, &settings) && now.get(id).is_some_and(|row| is_shared(&now, &settings, id, row))
         };
         let outbound = Outbound { goes_on: &goes_on, ..self.outbound(member) };
-        let published = outbound.session(id, row.version, draft, (known, again), reached, &mut changes).await;
+        let of_before = Before { known, begun: again, objects: &objects, reached };
+        let published = outbound.session(id, row.version, draft, of_before, &mut changes).await;
         // Those that were published count, whatever came after.
         for change in changes {
             self.apply(member, change);
         }
-        published?;
+        let is_cleared = published?;
         let mut state = self.state();
+        if is_cleared && let Some(own) = state.writers.get_mut(&member.keys.writer()) {
+            own.cleared(id);
+        }
         state.lost.remove(id);
         state.settled.insert(id.clone(), row.version);
         Ok(())
@@ -214,20 +247,50 @@ impl Team {
     /// Has the others remove what was forgotten, deleted or excluded here, and destroys what is left of it on the relay. A
     /// session for which that fails holds up no other.
     pub(crate) async fn forget(&self, member: &Member) {
-        self.state().undestroyed.clear();
+        let now = {
+            let (table, settings, state) = (self.options.table.now(), self.options.settings.now(), self.state());
+            let own = state.writers.get(&member.keys.writer()).map_or(0, |own| own.size);
+            let is_same = |(at, by, size): &(Position, Arc<Settings>, u64)| {
+                *at == table.position() && Arc::ptr_eq(by, &settings) && *size == own
+            };
+            let is_left = !state.may_be_back.is_empty() || !state.undestroyed.is_empty() && !state.holds_back;
+            if !is_left && state.forgot_by.as_ref().is_some_and(is_same) {
+                return;
+            }
+            (table.position(), settings, own)
+        };
+        {
+            let mut state = self.state();
+            state.undestroyed.clear();
+            // As it was before: what follows of it is looked at once more.
+            state.forgot_by = Some(now);
+        }
         for id in self.own_sessions(|own| self.hidden_of(own)) {
             if let Err(error) = self.retract(member, &id).await {
                 self.state().undestroyed.insert(id, error);
             }
         }
-        for id in self.own_sessions(|own| own.forgotten.keys().cloned().collect()) {
-            if !self.state().destroyed.contains(&id) {
-                let destroyed = self.outbound(member).destroy(&id).await;
-                let mut state = self.state();
-                match destroyed {
-                    Ok(()) => drop(state.destroyed.insert(id)),
-                    Err(error) => drop(state.undestroyed.insert(id, error.to_string())),
-                }
+        let gone: Vec<(SessionId, BTreeSet<ContentHash>)> = {
+            let state = self.state();
+            let own = state.writers.get(&member.keys.writer());
+            let objects = |id: &SessionId| match own?.objects.get(id) {
+                None => state.may_be_back.contains(id).then(BTreeSet::new),
+                objects => objects.cloned(),
+            };
+            let gone = own.into_iter().flat_map(|own| own.forgotten.keys());
+            gone.filter_map(|id| Some((id.clone(), objects(id)?))).collect()
+        };
+        for (id, objects) in gone {
+            let destroyed = self.outbound(member).destroy(&id, &objects).await;
+            let mut state = self.state();
+            if let Err(error) = destroyed {
+                state.undestroyed.insert(id, error.to_string());
+                continue;
+            }
+            state.may_be_back.remove(&id);
+            if let Some(own) = state.writers.get_mut(&member.keys.writer()) {
+                own.objects.remove(&id);
+                own.void.insert(id);
             }
         }
     }
@@ -262,7 +325,7 @@ impl Team {
         let head = member.relay.head(Stream { writer, stream }).await.map_err(|error| error.to_string())?;
         let (notices, sequence) = {
             let mut state = self.state();
-            state.destroyed.remove(id);
+            state.may_be_back.insert(id.clone());
             state.settled.remove(id);
             let own = state.writers.get(&member.keys.writer());
             let reached = own.and_then(|own| own.sessions.get(id)).map_or(0, |own| own.sequence);

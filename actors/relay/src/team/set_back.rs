@@ -5,13 +5,12 @@
 //! come to the same. Notices are repeated as they were: the first one is what others know this home by.
 
 use std::collections::BTreeSet;
-use std::io;
 
 use baton_base::durable;
 use baton_conversation::record::SessionId;
 use baton_sharing::batch::Notice;
 
-use super::{Member, Team};
+use super::{Member, Team, blocking};
 use crate::keys::Name;
 use crate::record::{Line, Record};
 use crate::transport::Stream;
@@ -35,7 +34,6 @@ impl Team {
             let mut state = self.state();
             (state.is_set_back, state.has_looked_back) = (true, false);
         }
-        let mark = self.folder.join(MARK);
         let (own, sessions) = {
             let state = self.state();
             let Some(own) = state.writers.get(&member.keys.writer()).filter(|_| !state.has_looked_back) else {
@@ -45,13 +43,17 @@ impl Team {
             (own.id.clone(), reached.collect::<Vec<_>>())
         };
         let writer = member.keys.team.writer_name(&own);
-        let said = Record::new(&self.folder, &own);
-        let said = baton_base::task::spawn_blocking(move || said.read());
-        let said = said.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-        let last = said.iter().flatten().rev().filter(|line| line.sequence > 0).take(LAST);
+        let record = Record::new(&self.folder, &own);
+        let reading = baton_base::task::spawn_blocking(move || {
+            let said = record.last(usize::MAX, |line| line.notice.is_some())?;
+            Ok::<_, crate::record::Error>((record.last(LAST, |line| line.sequence > 0)?, said))
+        });
+        let read = reading.await.map_err(|error| error.to_string())?;
+        let (last, said) = read.map_err(|error| error.to_string())?;
+        let last = last.iter();
         let last = last.filter_map(|line| Some((Stream { writer, stream: Name::parse(&line.stream)? }, line.sequence)));
         let last: Vec<(Stream, u64)> = last.collect();
-        let said: Vec<(u64, u32, Notice)> = said.into_iter().flatten().filter_map(notice).collect();
+        let said: Vec<(u64, u32, Notice)> = said.into_iter().filter_map(notice).collect();
         let notices = Stream { writer, stream: member.keys.team.notices_name(&own) };
         let head = member.relay.head(notices).await.map_err(failed)?;
         let mut is_last_lost = false;
@@ -59,15 +61,14 @@ impl Team {
             is_last_lost |= member.relay.head(stream).await.map_err(failed)? < sequence;
         }
         let is_lost = is_last_lost || said.iter().any(|(sequence, ..)| *sequence > head);
-        let known: Option<BTreeSet<SessionId>> =
-            durable::read_json(&mark, MARK_MAX_BYTES).map_err(|error| error.to_string())?;
+        let known = self.read_lost().await?;
         if !is_lost && !self.state().is_set_back && known.is_none() {
             self.state().has_looked_back = true;
             return Ok(());
         }
         // A crash in between must not leave it half done.
         let mut lost = known.unwrap_or_default();
-        self.keep_lost(&lost)?;
+        self.keep_lost(lost.clone()).await?;
         for (sequence, epoch, notice) in said.into_iter().filter(|(sequence, ..)| *sequence > head) {
             let sent = self.outbound(member).send_notice(sequence - 1, epoch, &notice).await;
             sent.map_err(|error| error.to_string())?;
@@ -78,29 +79,58 @@ impl Team {
                 lost.insert(session);
             }
         }
-        self.keep_lost(&lost)?;
+        self.keep_lost(lost.clone()).await?;
         let mut state = self.state();
         state.lost = lost;
         tracing::warn!(sessions = state.lost.len(), "relay was set back, what it lost is published again");
         // What was destroyed may be there again.
-        state.destroyed.clear();
+        let gone: Vec<SessionId> =
+            state.writers.get(&own).into_iter().flat_map(|own| own.forgotten.keys().cloned()).collect();
+        state.may_be_back.extend(gone);
         (state.looked, state.is_set_back, state.has_looked_back) = (None, false, true);
         state.unconfirmed = None;
         Ok(())
     }
 
-    fn keep_lost(&self, lost: &BTreeSet<SessionId>) -> Result<(), String> {
-        let bytes = serde_json::to_vec(lost).map_err(|error| error.to_string())?;
-        durable::write_file(&self.folder.join(MARK), &bytes).map_err(|error| error.to_string())
+    /// Notes that the relay was set back, so that it is looked through also after a crash.
+    pub(super) async fn mark_set_back(&self) -> Result<(), String> {
+        match self.read_lost().await? {
+            Some(_) => Ok(()),
+            None => self.keep_lost(BTreeSet::new()).await,
+        }
+    }
+
+    /// The sessions that the relay has lost; `None` if it was not set back.
+    async fn read_lost(&self) -> Result<Option<BTreeSet<SessionId>>, String> {
+        let mark = self.folder.join(MARK);
+        let lost =
+            blocking(move || durable::read_json(&mark, MARK_MAX_BYTES).map_err(|error| error.to_string())).await?;
+        self.state().is_marked = lost.is_some();
+        Ok(lost)
+    }
+
+    pub(super) async fn keep_lost(&self, lost: BTreeSet<SessionId>) -> Result<(), String> {
+        self.state().is_marked = true;
+        let mark = self.folder.join(MARK);
+        blocking(move || {
+            let bytes = serde_json::to_vec(&lost).map_err(|error| error.to_string())?;
+            let written = durable::write_file(&mark, &bytes).and_then(|()| durable::sync_parent(&mark));
+            written.map_err(|error| error.to_string())
+        })
+        .await
     }
 
     /// Everything that could be published is: what the relay had lost is there again.
-    pub(super) fn is_level(&self) -> io::Result<()> {
-        self.state().lost.clear();
-        match std::fs::remove_file(self.folder.join(MARK)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+    pub(super) async fn is_level(&self) -> Result<(), String> {
+        {
+            let mut state = self.state();
+            state.lost.clear();
+            if !std::mem::take(&mut state.is_marked) {
+                return Ok(());
+            }
         }
+        let mark = self.folder.join(MARK);
+        blocking(move || durable::remove_file(&mark).map_err(|error| error.to_string())).await
     }
 }
 

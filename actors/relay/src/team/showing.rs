@@ -3,18 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use baton_config::settings;
 use baton_conversation::record::{Position, SequenceNumber, SessionId, Timestamp};
 use baton_events::project;
-use baton_events::projection::others::{Author, Others};
+use baton_events::projection::others::{Author, MIN_FINGERPRINT, Others};
 use baton_events::projection::table::Row;
 use baton_events::session::{Kind, Place, State as SessionState};
 
-use super::{State, Team};
+use super::{State, Team, machine};
 use crate::keys::WriterId;
 use crate::record::{Record, Shared, Writer};
-
-/// Digits of a fingerprint that tell writers of the same name apart.
-const NAMED_BY: usize = 8;
 
 impl Team {
     /// Notes which projects of this home are clones of which repository; others' sessions of the same are shown in it.
@@ -64,9 +62,7 @@ impl Team {
             // Those that came before what they are a part of.
             let parts: Vec<SessionId> = {
                 let state = self.state();
-                let is_part = |shared: &Shared| shared.state.parent() == Some(session);
-                let of = state.writers.values().flat_map(|writer| &writer.sessions);
-                of.filter(|(_, shared)| is_part(shared)).map(|(id, _)| id.clone()).collect()
+                state.writers.values().filter_map(|writer| writer.parts.get(session)).flatten().cloned().collect()
             };
             parts.iter().for_each(|part| self.show_one(part));
         }
@@ -111,8 +107,12 @@ impl Team {
         }
         session_state.discovered_at = session_state.discovered_at.min(shared.at);
         let row = Row { version: SequenceNumber(shared.sequence), state: session_state, since: Position(u64::MAX) };
-        let author =
-            Author { writer: writer.id.to_string(), name: state.name_of(writer), machine: writer.machine.clone() };
+        let author = Author {
+            writer: writer.id.to_string(),
+            name: writer.name.clone(),
+            shown: state.name_of(writer),
+            machine: writer.machine.clone(),
+        };
         Some((Arc::new(row), Arc::new(author)))
     }
 
@@ -123,7 +123,19 @@ impl Team {
         }
     }
 
-    pub(super) fn replace_others(&self, others: Others) {
+    /// Shows what others know this home by.
+    pub(super) fn show_own(&self, settings: &settings::Relay) {
+        let (name, writer) = (self.own_name(settings), self.state().own.as_ref().map(ToString::to_string));
+        let own = Author { writer: writer.unwrap_or_default(), shown: name.clone(), name, machine: machine() };
+        self.others.send_if_modified(|others| {
+            let is_new = *others.own != own;
+            others.own = Arc::new(own);
+            is_new
+        });
+    }
+
+    pub(super) fn replace_others(&self, mut others: Others) {
+        others.own = self.others.borrow().own.clone();
         let gone: Vec<SessionId> = {
             let before = self.others.borrow();
             before.iter().map(|(id, _)| id.clone()).filter(|id| others.get(id).is_none()).collect()
@@ -156,7 +168,7 @@ impl State {
         let is_before = |it: &Writer| is_own(it) || (it.since, &it.id) < (writer.since, &writer.id);
         let alike = |it: &&Writer| it.id != writer.id && it.name == writer.name && is_before(it);
         match !is_own(writer) && self.writers.values().any(|it| alike(&it)) {
-            true => format!("{} ({})", writer.name, &writer.id.as_str()[..NAMED_BY]),
+            true => format!("{} ({})", writer.name, &writer.id.as_str()[..MIN_FINGERPRINT]),
             false => writer.name.clone(),
         }
     }

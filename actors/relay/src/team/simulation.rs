@@ -3,6 +3,7 @@
 //!
 //! `SIM_SEED=7` repeats one history, `SIM_SEEDS=1000` runs so many.
 
+mod failures;
 mod home;
 mod sea;
 
@@ -174,7 +175,7 @@ fn check(homes: &[Home], sea: &Sea) {
             }
         }
         for writer in homes.iter().map(|home| home.keys.writer()) {
-            let lines = Record::new(&home.team.folder, &writer).read().unwrap().unwrap();
+            let lines = Record::new(&home.team.folder, &writer).read().unwrap();
             let mut reached: BTreeMap<&str, u64> = BTreeMap::new();
             for line in lines.iter().filter(|line| line.sequence > 0) {
                 let before = reached.insert(&line.stream, line.sequence).unwrap_or_default();

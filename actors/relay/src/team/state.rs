@@ -6,12 +6,17 @@ use std::sync::Arc;
 use baton_config::settings::Settings;
 use baton_conversation::record::{Position, SequenceNumber, SessionId, Timestamp};
 use baton_sharing::membership::Membership;
+use serde::{Deserialize, Serialize};
 
 use crate::boxes;
 use crate::inbound::{Change, Known, KnownWriter};
 use crate::keys::{Keys, Name, Secret, TeamKeys, WriterId};
 use crate::record::Writer;
+use crate::seal::Frame;
 use crate::transport::Stream;
+
+/// What a held frame costs beside its bytes.
+pub(super) const HELD_COST: usize = 4 * 1024;
 
 #[derive(Default)]
 pub(crate) struct State {
@@ -32,6 +37,10 @@ pub(crate) struct State {
     pub(super) may_receive_again: bool,
     /// True if held frames may be taken now.
     pub(super) may_take_held: bool,
+    /// True if it is too early to try again what has failed: held frames, and sessions that could not be published.
+    pub(super) holds_back: bool,
+    /// Bytes of the held frames, with what each costs beside them: of writers who are not known, and of those who are.
+    pub(super) held_bytes: [usize; 2],
     /// True if the held frames on disk are others.
     pub(super) is_held_changed: bool,
     /// True if the state may be behind what is recorded.
@@ -46,12 +55,14 @@ pub(crate) struct State {
     pub(super) has_looked_back: bool,
     /// True if it is in an earlier state than when it was last read.
     pub(super) is_set_back: bool,
+    /// True if that is noted in a file, which may hold more than what is left.
+    pub(super) is_marked: bool,
     /// What was published last, until it was received again.
     pub(super) unconfirmed: Option<(Stream, u64)>,
     /// Sessions of this home that it has lost.
     pub(crate) lost: BTreeSet<SessionId>,
-    /// Sessions of this home whose traces on the relay are gone.
-    pub(super) destroyed: BTreeSet<SessionId>,
+    /// Forgotten sessions of this home of which there may be traces on the relay again.
+    pub(super) may_be_back: BTreeSet<SessionId>,
     /// The name and machine by which this process has introduced this home.
     pub(super) introduced: Option<(String, String)>,
     /// Streams in which something may have been published of which no record was made.
@@ -74,12 +85,25 @@ pub(crate) struct State {
     pub(super) looked: Option<Position>,
     /// The settings for which that holds.
     pub(super) looked_by: Option<Arc<Settings>>,
-    /// Why single sessions of this home are not published.
-    pub(super) unpublished: BTreeMap<SessionId, String>,
+    /// Why single sessions of this home are not published, and the version for which that holds until it is tried again.
+    pub(super) unpublished: BTreeMap<SessionId, (Option<SequenceNumber>, String)>,
+    /// What was known when it was last looked for sessions to remove from the relay.
+    pub(super) forgot_by: Option<(Position, Arc<Settings>, u64)>,
+    /// The invitations that this home has given, once they were read.
+    pub(crate) given: Option<Vec<Given>>,
     /// Why single sessions are not removed from the relay yet.
     pub(crate) undestroyed: BTreeMap<SessionId, String>,
     /// Projects of this home by the address of their repository.
     pub(super) remotes: BTreeMap<String, String>,
+}
+
+/// An invitation that this home has given.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Given {
+    pub(crate) slot: String,
+    pub(crate) expires: Timestamp,
+    /// The team's newest epoch: what it offers are the keys up to there.
+    pub(crate) epoch: u32,
 }
 
 #[derive(Default)]
@@ -93,6 +117,12 @@ pub(crate) struct Held {
 }
 
 impl State {
+    /// That of a home which knows nobody yet.
+    #[cfg(test)]
+    pub(crate) fn of(keys: &Keys) -> Self {
+        Self { own: Some(keys.writer()), admin: Some(keys.team.admin.clone()), ..Self::default() }
+    }
+
     /// True if this version of a session has nothing more to publish.
     pub(crate) fn is_settled(&self, id: &SessionId, version: SequenceNumber) -> bool {
         self.settled.get(id) == Some(&version)
@@ -123,20 +153,20 @@ impl State {
     pub(crate) fn unpublished(&self) -> impl Iterator<Item = String> + '_ {
         let removed =
             self.undestroyed.iter().map(|(id, why)| format!("session {id} is not removed from the relay: {why}"));
-        removed.chain(self.unpublished.iter().map(|(id, why)| format!("session {id} is not published: {why}")))
+        removed.chain(self.unpublished.iter().map(|(id, (_, why))| format!("session {id} is not published: {why}")))
     }
 
     /// Applies what was recorded.
-    pub(super) fn apply(&mut self, team: &TeamKeys, change: &Change) {
-        let Change { writer: id, line, compacted, .. } = change;
+    pub(crate) fn apply(&mut self, team: &TeamKeys, change: &mut Change) {
+        let Change { writer: id, line, state, size, .. } = change;
         let applied = match self.writers.get_mut(id) {
-            Some(writer) => writer.apply(line).map_err(|error| error.to_string()),
+            Some(writer) => writer.apply(line, state.take()).map_err(|error| error.to_string()),
             None => match Writer::joined(id, line) {
                 Some(writer) => {
                     self.names.insert(team.writer_name(id), id.clone());
                     self.writers.insert(id.clone(), writer);
-                    // What was dropped because nobody knew its writer may be of use now.
-                    self.may_receive_again = true;
+                    // What waits, or was dropped, because nobody knew its writer may be of use now.
+                    (self.may_receive_again, self.may_take_held) = (true, true);
                     Ok(())
                 }
                 None => Err("it does not introduce its writer".to_owned()),
@@ -146,8 +176,10 @@ impl State {
             tracing::error!(error, writer = %id, "recorded message not applied");
             self.is_stale = true;
         }
-        if let (Some(size), Some(writer)) = (compacted, self.writers.get_mut(id)) {
-            writer.compacted = *size;
+        // So may be what waits for what the administrator says.
+        self.may_take_held |= self.admin.as_ref() == Some(id) && line.notice.is_some();
+        if let Some(writer) = self.writers.get_mut(id) {
+            writer.size = *size;
         }
     }
 
@@ -167,12 +199,11 @@ impl State {
     }
 
     /// What is known of a stream and its writer.
-    pub(super) fn known(&self, (writer, stream): (Name, Name)) -> Known {
+    pub(crate) fn known(&self, (writer, stream): (Name, Name)) -> Known {
         let known = self.names.get(&writer).and_then(|id| self.writers.get(id));
-        let is_waiting = self.held.keys().any(|(of, _)| *of == writer);
+        let is_waiting = self.held_of(writer).next().is_some();
         let session = known.and_then(|known| known.sessions.get(known.streams.get(&stream)?).cloned());
-        let held =
-            self.held.iter().filter(|((of, held), _)| *of == writer && *held != stream).map(|(_, held)| held.stored);
+        let held = self.held_of(writer).filter(|((_, held), _)| *held != stream).map(|(_, held)| held.stored);
         let stored = known.map_or(0, |known| known.stored).saturating_add(held.fold(0, u64::saturating_add));
         let membership = match known {
             None => self.membership().cloned().unwrap_or_default(),
@@ -186,7 +217,6 @@ impl State {
             sessions: known.sessions.len(),
             stored,
             gone: known.streams.get(&stream).and_then(|of| known.forgotten.get(of)).map(|gone| gone.sequence),
-            compacted: known.compacted,
         });
         let members = if known.is_none() { self.members().filter(|member| !member.has_left).count() } else { 0 };
         Known { members, writer, is_waiting, session, membership }
@@ -197,6 +227,29 @@ impl State {
         let refused = self.refused.entry(self.names.get(&writer).cloned()).or_default();
         *refused = (refused.0.saturating_add(1), why);
         refused.0 == 1
+    }
+
+    /// What waits of a writer.
+    pub(super) fn held_of(&self, writer: Name) -> impl Iterator<Item = (&(Name, Name), &Held)> {
+        self.held.range((writer, Name([0; 16]))..=(writer, Name([u8::MAX; 16])))
+    }
+
+    /// Lets go of what waits of a stream but for frames behind a sequence. Returns true if there was anything.
+    pub(super) fn let_go(&mut self, stream: (Name, Name), sequence: u64) -> bool {
+        let is_known = self.names.contains_key(&stream.0);
+        let Some(held) = self.held.get_mut(&stream) else { return false };
+        held.frames.retain(|frame| Frame::parse(frame).is_ok_and(|frame| frame.header.sequence > sequence));
+        let bytes = held.frames.iter().map(|frame| frame.len() + HELD_COST).sum();
+        let gone = std::mem::replace(&mut held.bytes, bytes).saturating_sub(bytes);
+        if held.frames.is_empty() {
+            self.held.remove(&stream);
+        } else {
+            self.may_take_held = true;
+        }
+        let all = &mut self.held_bytes[usize::from(is_known)];
+        *all = all.saturating_sub(gone);
+        self.is_held_changed = true;
+        true
     }
 
     /// All frames that wait.

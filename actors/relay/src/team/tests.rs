@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
-use baton_sharing::batch::Notice;
+use baton_sharing::batch::{Batch, Notice, VERSION};
 
 use super::*;
 use crate::boxes;
 use crate::folder::Folder;
 use crate::inbound::{Inbound, NotTaken, Taken};
 use crate::keys::Secret;
+use crate::record::Line;
 use crate::seal::{self, Frame, Kind};
 
 const NOW: Timestamp = Timestamp(1_900_000_000_000);
@@ -47,7 +48,7 @@ impl Home {
         let memory = std::path::Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         let relay = Folder::create(&folder.path().join("relay"), keys.team.team_name()).unwrap();
-        let state = State { own: Some(keys.writer()), admin: Some(keys.team.admin.clone()), ..State::default() };
+        let state = State::of(keys);
         Self { keys: keys.clone(), state, folder, relay }
     }
 
@@ -61,8 +62,8 @@ impl Home {
             let folder = self.folder.path();
             let inbound = Inbound { relay: &self.relay, keys: &self.keys, folder, now: NOW, later: &[] };
             match inbound.take(&known, &frame).await {
-                Ok(Taken::Recorded(change)) => {
-                    self.state.apply(&self.keys.team, &change);
+                Ok(Taken::Recorded(mut change)) => {
+                    self.state.apply(&self.keys.team, &mut change);
                     for (epoch, key) in self.state.new_keys(&self.keys) {
                         self.keys.team.add_epoch(epoch, key);
                     }
@@ -73,7 +74,7 @@ impl Home {
                 Err(NotTaken::Refused(_)) if header.sequence > 1 && known.writer.is_none() => left.push_back(frame),
                 Err(NotTaken::Held { .. }) => left.push_back(frame),
                 Err(NotTaken::Refused(_)) => {}
-                Err(NotTaken::Failed(why)) => panic!("{why}"),
+                Err(NotTaken::Failed(why) | NotTaken::Unsure(why)) => panic!("{why}"),
             }
             waited += 1;
             if waited > 2 * left.len() + 1 {
@@ -172,4 +173,56 @@ async fn a_notice_that_is_missing_holds_those_behind_it() {
         assert_eq!(home.state.writers[&ann.writer()].notices, 4);
         assert_eq!(home.comes_to().1, [1, 2]);
     }
+}
+
+/// A crash between what others say and what follows from it leaves nothing of what they have withdrawn.
+#[tokio::test]
+async fn of_what_was_withdrawn_before_a_crash_no_line_no_key_and_no_conversation_stays() {
+    let (temp, ann) = (tempfile::tempdir().unwrap(), Keys::begin_team().unwrap());
+    let record = Record::new(temp.path(), &ann.writer());
+    let (gone, stays) = (SessionId::new("wombat").unwrap(), SessionId::new("numbat").unwrap());
+    let line = |frame: Vec<u8>, sequence: u64| {
+        let frame = Frame::parse(&frame).unwrap();
+        let notice = Notice::decode(&frame.unseal(ann.team.current().1).unwrap()).unwrap();
+        Line { sequence, epoch: 1, notice: Some(notice), ..Line::default() }
+    };
+    let of = |session: &SessionId, key: u8| {
+        let form = baton_conversation::hash::ContentHash([0; 32]);
+        let (session, events) = (session.clone(), Vec::new());
+        let batch = Batch { v: VERSION, session, begin: true, through: 1, events, conversation: None, form };
+        Line { sequence: 1, batch: Some(batch), key: Some(Secret([key; 32])), ..Line::default() }
+    };
+    let forgot = says(&ann, 2, Said::Forgot { session: gone.clone(), sequence: 1 });
+    for line in [line(joins(&ann), 1), of(&gone, 7), of(&stays, 8), line(forgot, 2)] {
+        record.append(&line).unwrap();
+    }
+    for session in [&gone, &stays] {
+        std::fs::create_dir_all(record.blobs().folder_of(session)).unwrap();
+    }
+    let me = Keys::generate(ann.team.clone()).unwrap().writer();
+    let writers = read_writers(temp.path(), &me).unwrap();
+    assert_eq!(writers[&ann.writer()].sessions.keys().collect::<Vec<_>>(), [&stays]);
+    let left = record.read().unwrap();
+    assert_eq!(left.iter().filter_map(|line| line.key.clone()).collect::<Vec<_>>(), [Secret([8; 32])]);
+    assert!(left.iter().any(|line| line.gone.is_none() && line.sequence == 2), "that it was withdrawn stays known");
+    assert!(!record.blobs().folder_of(&gone).exists() && record.blobs().folder_of(&stays).exists());
+}
+
+/// A damaged record is received again from the damage on; what stands before it, and the conversations, stay.
+#[tokio::test]
+async fn of_a_damaged_record_only_what_follows_the_damage_goes() {
+    let (temp, ann) = (tempfile::tempdir().unwrap(), Keys::begin_team().unwrap());
+    let record = Record::new(temp.path(), &ann.writer());
+    let frame = joins(&ann);
+    let notice = Notice::decode(&Frame::parse(&frame).unwrap().unseal(ann.team.current().1).unwrap()).unwrap();
+    let first = record.append(&Line { sequence: 1, notice: Some(notice), ..Line::default() }).unwrap();
+    let log = temp.path().join(ann.writer().as_str()).join("log");
+    std::fs::write(&log, [std::fs::read(&log).unwrap(), b"no line\n".to_vec()].concat()).unwrap();
+    std::fs::write(temp.path().join("cursor.json"), b"{}").unwrap();
+    let conversation = record.blobs().folder_of(&SessionId::new("wombat").unwrap());
+    std::fs::create_dir_all(&conversation).unwrap();
+    let me = Keys::generate(ann.team.clone()).unwrap().writer();
+    assert!(read_writers(temp.path(), &me).unwrap().contains_key(&ann.writer()));
+    assert_eq!(record.size(), first);
+    assert!(conversation.exists() && !temp.path().join("cursor.json").exists());
 }

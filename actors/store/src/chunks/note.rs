@@ -34,7 +34,7 @@ pub(super) fn file_name(hash: &ContentHash) -> String {
 
 /// The name of the note with this text.
 pub fn note_name(text: &str) -> ContentHash {
-    ContentHash(Sha256::digest(text.as_bytes()).into())
+    ContentHash::of(text.as_bytes())
 }
 
 impl ChunkStore {

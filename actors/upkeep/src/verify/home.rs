@@ -49,7 +49,7 @@ pub fn verify_home(
     let chunks = ChunkStore::in_folder(home.join("blobs"));
     let named = |session: &_| folded.get(session)?.state.episode.as_ref().map(|episode| episode.manifest);
     conversations::verify(&chunks, &folded, &notes, &named, &|_, _| true, &mut report, go_on);
-    report.others(home, "`baton daemon`, then `baton log verify`: it is fetched again from the relay");
+    report.others(home, "`baton daemon`, then `baton log verify`: it is fetched again from the relay", go_on);
     if quick {
         report.left_out.push("the memory: without --quick it is compared with one built anew".to_owned());
     } else if !is_whole {

@@ -41,7 +41,7 @@ pub(super) struct Home {
     /// The items of its sessions; forgotten ones have none.
     sessions: BTreeMap<SessionId, Vec<Item>>,
     forgotten: BTreeSet<SessionId>,
-    home: std::path::PathBuf,
+    pub(super) home: std::path::PathBuf,
 }
 
 impl Home {
@@ -152,6 +152,43 @@ impl Home {
         if done.is_err() {
             self.round = None;
         }
+    }
+
+    /// Takes in what there is, and dies before anything else.
+    pub(super) async fn receive_and_crash(&mut self) {
+        self.clock.advance(std::time::Duration::from_secs(1));
+        let mut member = self.round.take().unwrap();
+        self.team.receive(&mut member).await.unwrap();
+        self.crash().await;
+    }
+
+    /// How often the relay is asked in a round in which nothing that has failed is tried again.
+    pub(super) async fn calls_of_a_round(&mut self) -> u64 {
+        let before = self.relay.calls.load(std::sync::atomic::Ordering::Relaxed);
+        self.team.state().holds_back = true;
+        self.one_round().await;
+        self.team.state().holds_back = false;
+        self.relay.calls.load(std::sync::atomic::Ordering::Relaxed) - before
+    }
+
+    /// Opens the relay anew in the next round.
+    pub(super) fn reconnect(&mut self) {
+        self.round = None;
+    }
+
+    pub(super) fn pause(&mut self, is_paused: bool) {
+        self.settings.send_modify(|settings| {
+            let mut changed = Settings::clone(settings);
+            changed.relay.enabled = !is_paused;
+            *settings = Arc::new(changed);
+        });
+        self.round = None;
+    }
+
+    pub(super) async fn fetch_damaged(&mut self) {
+        *self.team.round.lock().await = self.round.take();
+        self.team.fetch_damaged().await.unwrap();
+        self.round = self.team.round.lock().await.take();
     }
 
     /// Excludes another home from the team.

@@ -64,6 +64,20 @@ impl Sea {
         log.map(|(_, sequence, frame, _)| (*sequence, frame.is_none())).collect()
     }
 
+    /// Loses a session's stream.
+    pub(super) fn lose(&mut self, keys: &crate::keys::Keys, id: &baton_conversation::record::SessionId) {
+        let stream = keys.team.session_name(&keys.writer(), id);
+        self.logs.values_mut().for_each(|log| log.retain(|(of, ..)| *of != stream));
+    }
+
+    pub(super) fn take(&mut self, name: Name) -> (Slot, Vec<u8>) {
+        self.slots.remove_entry(&Slot::Named(name)).unwrap()
+    }
+
+    pub(super) fn give(&mut self, (slot, bytes): (Slot, Vec<u8>)) {
+        self.slots.insert(slot, bytes);
+    }
+
     /// The named slots.
     pub(super) fn names(&self) -> impl Iterator<Item = Name> + '_ {
         self.slots.keys().filter_map(|slot| match slot {
@@ -83,6 +97,8 @@ pub(super) struct Lossy {
     /// After so many calls the home is dead.
     pub(super) dies_after: Arc<Mutex<Option<usize>>>,
     pub(super) died: Arc<Notify>,
+    /// How often it was asked.
+    pub(super) calls: Arc<AtomicU64>,
 }
 
 /// What becomes of a call.
@@ -102,7 +118,7 @@ fn lost<T>() -> Result<T, Error> {
 impl Lossy {
     pub(super) fn new(own: Name, sea: Arc<Mutex<Sea>>, ids: Arc<AtomicU64>, seed: u64) -> Self {
         let chance = Arc::new(Mutex::new(Chance::new(seed)));
-        Self { own, sea, chance, ids, dies_after: Arc::default(), died: Arc::default() }
+        Self { own, sea, chance, ids, dies_after: Arc::default(), died: Arc::default(), calls: Arc::default() }
     }
 
     fn next_id(&self) -> u64 {
@@ -116,6 +132,7 @@ impl Lossy {
 
     /// One call; what it does it does at once or not at all.
     fn call<'a, T: Send + 'a>(&'a self, work: impl FnOnce(&mut Sea) -> Result<T, Error> + Send + 'a) -> Pending<'a, T> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
         Box::pin(async move {
             let is_dead = {
                 let mut left = self.dies_after.lock().unwrap();
