@@ -461,9 +461,12 @@ impl Relay for Nats {
                 }
             };
             tokio::select! {
-                () = self.connection.lost() => Ok(()),
-                done = wait => done,
+                () = self.connection.lost() => {}
+                done = wait => return done,
             }
+            // The server may have forgotten who follows.
+            *self.news.lock().await = None;
+            Ok(())
         })
     }
 }

@@ -49,7 +49,7 @@ const RETRY_MOST: Duration = Duration::from_secs(60);
 /// How long changes are gathered.
 const GATHER: Duration = Duration::from_millis(25);
 /// Longest time without a round.
-const IDLE: Duration = Duration::from_secs(600);
+const IDLE: Duration = Duration::from_secs(20);
 /// How often held frames, and sessions that could not be published, are tried again.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
@@ -212,7 +212,7 @@ impl Team {
             }
             let wait = async {
                 match &news {
-                    // Invitations expire also if nothing else happens.
+                    // Invitations expire also if nothing else happens, and a server that restarts may not tell all news.
                     Some((relay, cursor)) => drop(tokio::time::timeout(IDLE, relay.changed(cursor)).await),
                     None => tokio::time::sleep(pause).await,
                 }
