@@ -71,16 +71,18 @@ impl Listener for Tokens {
     }
 }
 
-/// Returns the order in which sessions, sorted by score, are to rank, as indexes of `sessions`.
+/// Returns the order in which sessions, sorted by score, are to rank, as indexes of `sessions`, and those that were
+/// replaced, each with the later one.
 pub(super) fn order(
     snapshot: &Snapshot,
-    (query, plan): (&str, &Plan),
+    (question, plan): (&str, &Plan),
     analyzer: &mut Analyzer,
     sessions: &[Session],
-) -> Result<Vec<usize>, Error> {
+) -> Result<(Vec<usize>, Vec<(usize, usize)>), Error> {
     let mut order: Vec<usize> = (0..sessions.len()).collect();
-    if !asks_what_holds(query) {
-        return Ok(order);
+    let mut replaced = Vec::new();
+    if !asks_what_holds(question) {
+        return Ok((order, replaced));
     }
     let compared = &sessions[..sessions.len().min(COMPARED)];
     let said =
@@ -100,11 +102,12 @@ pub(super) fn order(
             {
                 order.retain(|at| *at != later);
                 order.insert(place, later);
+                replaced.push((earlier, later));
                 break;
             }
         }
     }
-    Ok(order)
+    Ok((order, replaced))
 }
 
 /// Returns true if a session of the same group began after the other had ended.
