@@ -12,10 +12,9 @@ use crate::environment::{self, Environment};
 use crate::print::{self, Marks, Output, Style};
 
 const HELP: &str = "\
-Gives one answer, short enough for an agent: the sessions that match best, one line each, and the most telling parts \
-of them: passages, decisions, errors with their fixes, facts, notes. Decisions that were changed later come last, with \
-the day; what a later session may have replaced comes below that and names it (`later:`). The answer never exceeds the token budget; it has whole entries only, best first, and says how many were left \
-out. Each entry names its session and line, for `baton show ID --line N`.
+Gives one answer, short enough for an agent: the sessions that match best, one line each, and the most telling parts of them: passages, decisions, errors with their fixes, facts, notes. Decisions that were changed later come last, with \
+the day; what a later session may have replaced comes below that and names it (`later:`). The answer never exceeds the token budget; it has whole entries only, best first, and says how many were left out. \
+Each entry names its session and line, for `baton show ID --line N`.
 
 Some questions are recognised by their words and get just what they ask for: what was worked on last time (or \
 yesterday, last week, since 2026-03-14), what is still open, what the user prefers, why something was chosen, which \
@@ -34,7 +33,6 @@ Examples:
   baton recall what were we working on last time
   baton recall why did we choose keyset pagination --project ledger-api
   baton recall how did we solve error E0382 --budget 400
-  baton recall what did we work on yesterday
   baton recall what is still open in harbor-ui --json";
 
 #[derive(Debug, clap::Args)]
