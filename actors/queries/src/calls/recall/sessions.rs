@@ -147,7 +147,9 @@ impl Recall {
         if !asked.is_general() {
             found.is_answered = by_evidence(&mut found.sessions, asked, |sessions, own| {
                 let later = later_ones(sessions, own, asked, asks_what_holds(&self.question.words));
-                let expressly = hits.replaced.into_iter().map(|pair| (pair, REPLACING_EXPRESSLY));
+                // What is left of some work, a later one that replaced it need not know.
+                let replaced = hits.replaced.into_iter().filter(|_| !asked.is(Kind::Open));
+                let expressly = replaced.map(|pair| (pair, REPLACING_EXPRESSLY));
                 expressly.chain(later.into_iter().map(|pair| (pair, REPLACING))).collect()
             });
         }
