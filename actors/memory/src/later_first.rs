@@ -71,14 +71,16 @@ impl Listener for Tokens {
     }
 }
 
-/// Returns the order in which sessions, sorted by score, are to rank, as indexes of `sessions`, and those that were
-/// replaced, each with the later one.
+/// Indexes of sessions in the order in which they are to rank, and of those that were replaced, each with the later one.
+pub(super) type Order = (Vec<usize>, Vec<(usize, usize)>);
+
+/// Returns the order of sessions that are sorted by score.
 pub(super) fn order(
     snapshot: &Snapshot,
     (question, plan): (&str, &Plan),
     analyzer: &mut Analyzer,
     sessions: &[Session],
-) -> Result<(Vec<usize>, Vec<(usize, usize)>), Error> {
+) -> Result<Order, Error> {
     let mut order: Vec<usize> = (0..sessions.len()).collect();
     let mut replaced = Vec::new();
     if !asks_what_holds(question) {
