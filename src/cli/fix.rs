@@ -22,7 +22,7 @@ will do: one line, a code, or the whole output; - reads it from standard input. 
 as such.
 
 JSON: \
-{\"message\",\"error\",\"matches\":[{\"error\",\"same\",\"commands\",\"seen\",\"sessions\",\"resolved\",\"unsure\",\"last_seen\", \
+{\"message\",\"error\",\"cause\":{\"text\",\"session_id\",\"line\",\"at\"},\"resolution\":{…},\"tried\":[{…}],\"places\":[{…}],\"abstained\",\"matches\":[{\"error\",\"same\",\"commands\",\"seen\",\"sessions\",\"resolved\",\"unsure\",\"last_seen\", \
 \"fixes\":[{\"text\",\"files\",\"commands\",\"count\",\"session_id\",\"project\",\"line\",\"at\"}], \
 \"tried_in_vain\":[{\"files\",\"commands\",\"then\",\"count\",\"session_id\",\"line\",\"at\"}],\"unresolved\":{\"text\",\"session_id\",\"line\",\"at\"},\"account\"}], \
 \"accounts\":[{\"text\",\"role\",\"same\",\"times\",\"session_id\",\"project\",\"line\",\"at\",\"said\",\"files\",\"edits\",\"commands\",\"tried\", \

@@ -12,10 +12,9 @@ use crate::environment::{self, Environment};
 use crate::print::{self, Marks, Output, Style};
 
 const HELP: &str = "\
-Gives one answer, short enough for an agent: the sessions that match best, one line each, and the most telling parts \
-of them: passages, decisions, errors with their fixes, facts, notes. Decisions that were changed later come last, with \
-the day. The answer never exceeds the token budget; it has whole entries only, best first, and says how many were left \
-out. Each entry names its session and line, for `baton show ID --line N`.
+Gives one answer, short enough for an agent: the sessions that match best, one line each, and the most telling parts of them: passages, decisions, errors with their fixes, facts, notes. Decisions that were changed later come last, with \
+the day; what a later session may have replaced comes below that and names it (`later:`). The answer never exceeds the token budget; it has whole entries only, best first, and says how many were left out. \
+Each entry names its session and line, for `baton show ID --line N`.
 
 Some questions are recognised by their words and get just what they ask for: what was worked on last time (or \
 yesterday, last week, since 2026-03-14), what is still open, what the user prefers, why something was chosen, which \
@@ -28,13 +27,12 @@ narrows it. The question may use the query language of `baton search`.
 JSON: \
 {\"took\":[\"latest\"|\"open\"|\"preferences\"|\"decisions\"|\"failed\"|\"solved\"|\"files\"],\"project\",\"answer\":[{\"kind\": \
 \"session\"|\"done\"|\"answer\"|\"passage\"|\"note\"|\"decision\"|\"fixed\"|\"failed\"|\"open\"|\"next\"|\"file\"|\"fact\",\"text\",\"session_id\",\"line\",\"at\",\"day\", \
-\"uuid\",\"ended\",\"said_by\"}],\"abstained\",\"nearest\":[{\"session_id\",\"title\",\"day\",\"said\":[{\"text\",\"line\"}],\"line\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
+\"uuid\",\"ended\",\"later\",\"said_by\"}],\"abstained\",\"nearest\":[{\"session_id\",\"title\",\"day\",\"later\",\"said\":[{\"text\",\"line\"}],\"line\"}],\"left_out\",\"tokens\",\"notes\":[…],\"freshness\":{\"indexed_now\",\"pending\",\"position\"}}
 
 Examples:
   baton recall what were we working on last time
   baton recall why did we choose keyset pagination --project ledger-api
   baton recall how did we solve error E0382 --budget 400
-  baton recall what did we work on yesterday
   baton recall what is still open in harbor-ui --json";
 
 #[derive(Debug, clap::Args)]
@@ -129,7 +127,8 @@ fn show_nearest(output: &Output, recall: &Recall) {
         let day = near.day.as_deref().map_or_else(String::new, |day| format!("{day}, "));
         let from = near.from.as_ref().map_or_else(String::new, |from| format!("{}, ", from.name));
         let line = near.line.filter(|_| near.said.is_empty()).map_or_else(String::new, |line| format!(":{line}"));
-        let place = print::plain(&format!("({from}{day}{}{line})", output.id(&near.session_id)));
+        let later = near.later.as_ref().map_or_else(String::new, |id| format!("; later: {}", output.id(id)));
+        let place = print::plain(&format!("({from}{day}{}{line}{later})", output.id(&near.session_id)));
         let title = output.styled(Style::Strong, &print::one_line(&near.title, usize::MAX));
         output.line(&format!("\n{title}  {}", output.styled(Style::Faint, &place)));
         for said in &near.said {
@@ -156,5 +155,6 @@ fn place(output: &Output, entry: &RecallEntry) -> String {
     let line = entry.line.map_or_else(String::new, |line| format!(":{line}"));
     let day = entry.day.as_deref().map_or_else(String::new, |day| format!("{day}, "));
     let from = entry.from.as_ref().map_or_else(String::new, |from| format!("{}, ", from.name));
-    print::plain(&format!("{from}{day}{id}{line}"))
+    let later = entry.later.as_ref().map_or_else(String::new, |later| format!("; later: {}", output.id(later)));
+    print::plain(&format!("{from}{day}{id}{line}{later}"))
 }

@@ -42,6 +42,34 @@ fn ready() -> World {
     world
 }
 
+#[test]
+fn what_a_later_session_did_is_not_open() {
+    let world = World::new();
+    let mut one = world.transcript("shop", &id(1)).in_directory("/srv/shop").minutes_ago(60 * 24);
+    one.prompt("Add a cache.").call(
+        "t1",
+        "Edit",
+        json!({"file_path": "/srv/shop/c.rs", "old_string": "a", "new_string": "b"}),
+    );
+    one.result("t1", "The file has been updated.", false);
+    one.reply("The cache is in.\n\nNext steps:\n- write the docs in docs/cache.md\n- paint the fence");
+    let mut two = world.transcript("shop", &id(2)).in_directory("/srv/shop").minutes_ago(60);
+    two.prompt("Write docs/cache.md.").call(
+        "t1",
+        "Write",
+        json!({"file_path": "/srv/shop/docs/cache.md", "content": "x"}),
+    );
+    two.result("t1", "File created.", false).reply("I wrote the docs in docs/cache.md.");
+    (1..=2).for_each(|number| {
+        world.close(&id(number));
+    });
+    let open = texts(&world.json(&["project", "shop"])["open"]);
+    assert!(
+        open.iter().any(|text| text.contains("fence")) && !open.iter().any(|text| text.contains("docs/cache")),
+        "{open:?}"
+    );
+}
+
 fn texts(entries: &Value) -> Vec<String> {
     list(entries).iter().map(|one| text(&one["text"])).collect()
 }

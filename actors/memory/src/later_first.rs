@@ -71,16 +71,20 @@ impl Listener for Tokens {
     }
 }
 
-/// Returns the order in which sessions, sorted by score, are to rank, as indexes of `sessions`.
+/// Indexes of sessions in the order in which they are to rank, and of those that were replaced, each with the later one.
+pub(super) type Order = (Vec<usize>, Vec<(usize, usize)>);
+
+/// Returns the order of sessions that are sorted by score.
 pub(super) fn order(
     snapshot: &Snapshot,
-    (query, plan): (&str, &Plan),
+    (question, plan): (&str, &Plan),
     analyzer: &mut Analyzer,
     sessions: &[Session],
-) -> Result<Vec<usize>, Error> {
+) -> Result<Order, Error> {
     let mut order: Vec<usize> = (0..sessions.len()).collect();
-    if !asks_what_holds(query) {
-        return Ok(order);
+    let mut replaced = Vec::new();
+    if !asks_what_holds(question) {
+        return Ok((order, replaced));
     }
     let compared = &sessions[..sessions.len().min(COMPARED)];
     let said =
@@ -100,11 +104,12 @@ pub(super) fn order(
             {
                 order.retain(|at| *at != later);
                 order.insert(place, later);
+                replaced.push((earlier, later));
                 break;
             }
         }
     }
-    Ok(order)
+    Ok((order, replaced))
 }
 
 /// Returns true if a session of the same group began after the other had ended.

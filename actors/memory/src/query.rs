@@ -30,6 +30,8 @@ use super::vectors::Meaning;
 pub struct Query<'a> {
     /// Any text; its first 16 KB and 400 words are read.
     pub text: &'a str,
+    /// The question that the text was taken from: it says whether it is asked what holds.
+    pub question: &'a str,
     /// Restricts the search to this group, this project, or projects below this directory. The caller resolves names.
     pub project: Option<&'a str>,
     /// Number of sessions to return, at most 200.
@@ -64,6 +66,7 @@ impl<'a> Query<'a> {
     pub fn new(text: &'a str) -> Self {
         Self {
             text,
+            question: text,
             project: None,
             sessions: 10,
             turns_per_session: 3,

@@ -36,6 +36,8 @@ pub struct SearchResult {
     pub hits: Vec<Hit>,
     /// What was left unread.
     pub unread: Unread,
+    /// Sessions that a later one ranks above because it replaced what they say, each with the later one.
+    pub replaced: Vec<(SessionId, SessionId)>,
 }
 
 /// What a search left unread to stay within its limits.
@@ -162,7 +164,7 @@ impl Searcher {
         candidates.truncate(limit);
         raise_named_files(&snapshot, &plan, &mut candidates)?;
         let mut analyzer = Analyzer::with_cache(SNIPPET_CACHE_WORDS);
-        raise_later(&snapshot, (query, &plan), &mut analyzer, &mut candidates)?;
+        let replaced = raise_later(&snapshot, (query, &plan), &mut analyzer, &mut candidates)?;
         let mut hits = Vec::new();
         for (rank, candidate) in (1..).zip(&candidates) {
             let turns = query.turns_per_session.min(MAX_TURNS_PER_SESSION);
@@ -175,7 +177,7 @@ impl Searcher {
             // Required phrases were checked in the text itself.
             hit.matched.extend((!query.requirements.phrases.is_empty()).then_some(Reason::Phrase));
         }
-        Ok(SearchResult { hits, unread })
+        Ok(SearchResult { hits, unread, replaced })
     }
 
     /// Hits for the given sessions, in the given order, each with the beginning of its episode. Sessions that are not
@@ -336,13 +338,13 @@ fn raise_favoured(snapshot: &Snapshot, place: Option<&str>, candidates: &mut [Ca
     }
 }
 
-/// Moves a later session above the one whose choice it replaces. The asking session stays last.
+/// Moves a later session above the one whose choice it replaces, and returns such pairs. The asking session stays last.
 fn raise_later(
     snapshot: &Snapshot,
     (query, plan): (&Query<'_>, &Plan),
     analyzer: &mut Analyzer,
     candidates: &mut Vec<Candidate>,
-) -> Result<(), Error> {
+) -> Result<Vec<(SessionId, SessionId)>, Error> {
     let turns = |candidate: &Candidate| candidate.turns.iter().map(|turn| turn.address).collect();
     let session = |candidate: &Candidate| {
         let document = candidate.document?;
@@ -350,11 +352,13 @@ fn raise_later(
     };
     let is_asking = |candidate: &&Candidate| query.last.is_some_and(|last| last.as_str() == &*candidate.id);
     let sessions: Vec<_> = candidates.iter().take_while(|found| !is_asking(found)).map_while(session).collect();
-    let order = later_first::order(snapshot, (query.text, plan), analyzer, &sessions)?;
+    let (order, replaced) = later_first::order(snapshot, (query.question, plan), analyzer, &sessions)?;
+    let id = |at: usize| SessionId::new(&candidates.get(at)?.id);
+    let replaced = replaced.into_iter().filter_map(|(earlier, later)| id(earlier).zip(id(later))).collect();
     let mut taken: Vec<_> = std::mem::take(candidates).into_iter().map(Some).collect();
     candidates.extend(order.into_iter().filter_map(|at| taken.get_mut(at)?.take()));
     candidates.extend(taken.into_iter().flatten());
-    Ok(())
+    Ok(replaced)
 }
 
 /// Appends the hits of one session: at most so many turns, with passages of so many characters.

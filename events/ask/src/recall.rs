@@ -75,6 +75,8 @@ pub struct Entry {
     pub uuid: Option<uuid::Uuid>,
     /// When it ceased to hold; `None` if it holds, or cannot cease to.
     pub ended: Option<Timestamp>,
+    /// A later session that may have replaced what its session says.
+    pub later: Option<SessionId>,
     /// How well it matches the question, from 0 to 1.
     pub fit: f32,
     /// Note: it says something of the requested kind. Passage: a person or an agent said it. Conclusion: it has the words of
@@ -86,6 +88,8 @@ pub struct Entry {
     pub worth: f32,
 }
 
+/// The worth of what may have been replaced, relative to what replaced it.
+const BELOW_LATER: f32 = 0.99;
 /// Factor for what no longer holds: it ranks below everything equally good that holds.
 const PAST: f32 = 0.3;
 
@@ -112,6 +116,19 @@ pub fn reverse(entries: &mut [Entry], ended: &BTreeMap<(SessionId, u64), Timesta
         if let Some(at) = place.and_then(|place| ended.get(&place)) {
             entry.end(*at);
         }
+    }
+}
+
+/// Ranks what a session says below the best of what a later one says that may have replaced it.
+pub fn later_first(entries: &mut [Entry]) {
+    let mut best: BTreeMap<SessionId, f32> = BTreeMap::new();
+    for entry in entries.iter() {
+        let most = best.entry(entry.session.clone()).or_default();
+        *most = most.max(entry.worth);
+    }
+    for entry in entries {
+        let most = entry.later.as_ref().and_then(|later| best.get(later));
+        entry.worth = most.map_or(entry.worth, |most| entry.worth.min(most * BELOW_LATER));
     }
 }
 

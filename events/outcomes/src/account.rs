@@ -40,8 +40,8 @@ pub struct AccountReader<'q> {
     share: f32,
     /// True while the exchange of the best account goes on.
     is_open: bool,
-    /// Programs of the call that failed: running them again changes nothing.
-    failed: Vec<String>,
+    /// The call that failed: running its programs again changes nothing.
+    failed: Option<OpenCall>,
     /// The agent's last words since the failure.
     reply: Option<Quote>,
     /// Number of replies since the failure.
@@ -51,6 +51,7 @@ pub struct AccountReader<'q> {
 }
 
 /// A call whose result has not come.
+#[derive(Clone)]
 struct OpenCall {
     act: Act,
     /// The changed file or the command line.
@@ -74,7 +75,7 @@ impl<'q> AccountReader<'q> {
             best: None,
             share: 0.0,
             is_open: false,
-            failed: Vec::new(),
+            failed: None,
             reply: None,
             replies: 0,
             fit: 0.0,
@@ -89,22 +90,22 @@ impl<'q> AccountReader<'q> {
         match &item.body {
             Body::Prompt { text } => {
                 self.is_open = false;
-                self.note(item, text, "prompt", Vec::new());
+                self.note(item, text, "prompt", None);
             }
             Body::Reply { text } => {
                 // The agent's words about a failure are no further occurrence of it.
                 if self.best.is_none() {
-                    self.note(item, text, "reply", Vec::new());
+                    self.note(item, text, "reply", None);
                 }
                 self.hear(item, text);
             }
             // What a person's own command printed, of which the beginning is kept.
             Body::Notice { text } if self.lines.contains(&item.line) => {
-                self.note(item, text, "output", Vec::new());
+                self.note(item, text, "output", None);
             }
             // A summary repeats what was said: it is no further occurrence.
             Body::Summary { text } if self.share < 1.0 && self.lines.contains(&item.line) => {
-                self.note(item, text, "summary", Vec::new());
+                self.note(item, text, "summary", None);
             }
             Body::Call(call) if self.calls.len() < MAX_OPEN => {
                 self.calls.insert(call.id.clone(), OpenCall::read(call));
@@ -115,7 +116,7 @@ impl<'q> AccountReader<'q> {
                 // A file that is read may have the words of any failure.
                 let is_output =
                     result.outcome == Outcome::Failed || !matches!(call.act, Act::Edit | Act::Read | Act::Search);
-                let is_found = is_output && self.note(item, text, "output", call.programs.clone());
+                let is_found = is_output && self.note(item, text, "output", Some(&call));
                 if !is_found && self.is_open && result.outcome == Outcome::Ok {
                     self.change(call);
                 }
@@ -131,7 +132,7 @@ impl<'q> AccountReader<'q> {
 
     /// Begins an account if the text is more about the failure than what was found before. Returns true if it is about
     /// it.
-    fn note(&mut self, item: &Item, text: &str, role: &str, failed: Vec<String>) -> bool {
+    fn note(&mut self, item: &Item, text: &str, role: &str, failed: Option<&OpenCall>) -> bool {
         let found = match self.lines.contains(&item.line) {
             true if role == "summary" => {
                 text.lines().find(|line| self.asked.is_in_encoded(line)).map(|line| (1.0, line))
@@ -161,7 +162,7 @@ impl<'q> AccountReader<'q> {
             }
             tried.drain(..tried.len().saturating_sub(MAX_TRIED));
         }
-        (self.share, self.is_open, self.failed) = (share.max(self.share), true, failed);
+        (self.share, self.is_open, self.failed) = (share.max(self.share), true, failed.cloned());
         (self.reply, self.replies, self.fit) = (None, 0, 0.0);
         self.best = Some(FixAccount {
             text: one_line(line, LINE_CHARS),
@@ -190,10 +191,14 @@ impl<'q> AccountReader<'q> {
     /// those that follow it closely.
     fn change(&mut self, call: OpenCall) {
         let Some(best) = &mut self.best else { return };
-        let is_rerun = call.programs.iter().any(|name| self.failed.contains(name));
+        let is_rerun = self.failed.as_ref().is_some_and(|failed| !failed.looks && call.runs_a_program_of(failed));
         let has_changed = !(best.files.is_empty() && best.commands.is_empty());
         let list = match call.act {
             Act::Edit => &mut best.files,
+            Act::Shell if !has_changed && self.failed.as_ref().is_some_and(|failed| call.is_instead_of(failed)) => {
+                self.is_open = false;
+                &mut best.commands
+            }
             // Commands after an edit check it.
             Act::Shell if !call.looks && !is_rerun && best.files.is_empty() => &mut best.commands,
             // A check may pass for another part first; anything else that succeeds has done what it should.
@@ -220,6 +225,23 @@ impl<'q> AccountReader<'q> {
 }
 
 impl OpenCall {
+    fn runs_a_program_of(&self, other: &Self) -> bool {
+        self.programs.iter().any(|name| other.programs.contains(name))
+    }
+
+    /// Returns true for another command line that does what a failed one was to do: with one of its programs, or, if both
+    /// only look, at the same file. A check may pass for another part.
+    fn is_instead_of(&self, failed: &Self) -> bool {
+        let files = |line: &str| -> Vec<String> {
+            let words = line.split_whitespace().map(|word| word.trim_matches(['"', '\'', ';']));
+            words.filter(|word| word.contains('.') && !word.starts_with(['-', '.'])).map(str::to_owned).collect()
+        };
+        let failed_files = files(&failed.target);
+        let is_same_file = || files(&self.target).iter().any(|file| failed_files.contains(file));
+        let does_it = if failed.looks { self.looks && is_same_file() } else { self.runs_a_program_of(failed) };
+        does_it && !self.checks && failed.act == Act::Shell && self.target != failed.target
+    }
+
     fn read(call: &Call) -> Self {
         let command = call.input.get("command").filter(|_| call.act == Act::Shell);
         let line = command.and_then(|line| line.as_str()).unwrap_or_default();

@@ -69,15 +69,23 @@ struct LineRuns<'a> {
 /// most useful first, and after them some that only failed. The newest witness must come first. `project` is reported as
 /// the scope of the answer.
 pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usize) -> How {
-    let how = lookup(asked, witnesses, project, limit);
+    let how = lookup(asked, CommandQuery::read(asked), witnesses, project, limit);
     if Standing::of(&how.runs) != Standing::Failed {
         return how;
+    }
+    // A word that never worked as a program may say what is to be done: `lint`.
+    if !asked.trim().contains(char::is_whitespace) {
+        let query = CommandQuery::read(&format!("run {}", asked.trim()));
+        let done = lookup(asked, query, witnesses, project, limit);
+        if Standing::of(&done.runs) == Standing::Worked {
+            return done;
+        }
     }
     // What never worked behind a wrapper may work without it.
     let words: Vec<&str> = asked.split_whitespace().collect();
     let shorter = (1..=MAX_WRAPPERS.min(words.len())).map(|at| words[at..].join(" ")).filter(|rest| !rest.is_empty());
     let mut worked = shorter.filter_map(|rest| {
-        let other = lookup(&rest, witnesses, project, 1);
+        let other = lookup(&rest, CommandQuery::read(&rest), witnesses, project, 1);
         let line = other.lines.into_iter().find(|line| Standing::of(&line.runs) == Standing::Worked);
         line.filter(|line| without_view(&line.text) == rest)
     });
@@ -86,8 +94,7 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
     How { message, lines: std::iter::once(line).chain(how.lines).collect(), ..how }
 }
 
-fn lookup(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usize) -> How {
-    let query = CommandQuery::read(asked);
+fn lookup(asked: &str, query: CommandQuery, witnesses: &[Witness], project: Option<&str>, limit: usize) -> How {
     let all = || {
         let of_witness = |witness| {
             let witness: &Witness = witness;

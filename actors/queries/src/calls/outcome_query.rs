@@ -97,6 +97,7 @@ impl OutcomeSource {
         turns: usize,
     ) -> Result<Vec<answer::Hit>, Failure> {
         let wanted = SearchRequest {
+            asked: None,
             question,
             meaning: None,
             project: self.project.clone(),

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use baton_ask::recall::Later;
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{Episode, Pointed};
 use baton_events::projection::table::Row;
@@ -82,10 +83,12 @@ fn with_sessions(
     all.sort_by_key(|(id, row)| (Reverse(row.state.last_activity()), *id));
     let mut open: Vec<Quote> = Vec::new();
     let mut sessions = Vec::new();
+    let mut later = Later::default();
     for (id, row) in all.iter().take(SESSIONS) {
         let episode = timeline::episode_of(conversations, &source.settings.filtering, id, row);
         if let Some(episode) = &episode {
-            open.extend(open_work(id, row, episode));
+            open.extend(open_work(id, row, episode).into_iter().filter(|open| !later.settles(&open.text)));
+            later.add(episode);
         }
         sessions.push(timeline::in_a_line(id, row, episode.as_ref()));
     }

@@ -173,7 +173,7 @@ impl Recall {
     fn answer_from_sessions(&self, asked: &Intent) -> Result<Answer, QueryError> {
         let mut sessions = self.sessions(asked)?;
         if self.may_abstain(asked, &sessions) {
-            let unknown = self.unknown_name(&sessions);
+            let unknown = self.unknown_name(asked, &sessions);
             if unknown.is_some() || !sessions.is_answered {
                 return Ok(self.abstention(asked, unknown, sessions));
             }
@@ -207,11 +207,12 @@ impl Recall {
 
     /// Returns the first name in the question, such as `OAuth` or `Redis`, that nothing said in the sessions found has.
     /// Whatever else they have of the question, they are not about it.
-    fn unknown_name(&self, found: &RelevantSessions) -> Option<&str> {
+    fn unknown_name(&self, asked: &Intent, found: &RelevantSessions) -> Option<&str> {
         let is_project = |word: &str| self.project.as_deref().map(resolve::last_part) == Some(word);
         // A version or an ending may be written differently: `PostgreSQL`, `PRs`.
         let stem = |name: &str| name.chars().take(NAME_STEM).flat_map(char::to_lowercase).collect::<String>();
-        let mut names = names(&self.question.words).into_iter().filter(|name| !is_project(name)).take(MOST_NAMES);
+        let names = names(&self.question.words).into_iter();
+        let mut names = names.filter(|name| !is_project(name) && asked.is_about(name)).take(MOST_NAMES);
         names.find(|name| !found.sessions.iter().any(|session| session.says(&stem(name))))
     }
 
@@ -230,6 +231,7 @@ impl Recall {
                 title: redact(&session.episode.title).into_owned(),
                 from: answers::from(&self.table, &session.id),
                 day: session.row.state.last_conversation_at.map(|at| zone_day(at, self.question.zone)),
+                later: session.later.as_ref().map(ToString::to_string),
                 line: said.first().map(|said| said.line).or_else(|| session.passages.first().and_then(|hit| hit.line)),
                 said: said.iter().map(line).collect(),
             }
@@ -263,6 +265,7 @@ impl Recall {
         let mut entries = std::mem::take(&mut found.notes_told);
         let mut later: BTreeMap<String, Later> = BTreeMap::new();
         for (rank, session) in (1..).zip(&found.sessions) {
+            let first = entries.len();
             let state = &session.row.state;
             let project = state.place.as_ref().map(|place| place.project.as_str());
             let lines: Vec<u64> = session.passages.iter().filter_map(|hit| hit.line).collect();
@@ -294,6 +297,7 @@ impl Recall {
                     (0..).zip(&session.quotes.passages).map(|(number, quote)| quoted(&place, quote, number, asked)),
                 );
             }
+            entries[first..].iter_mut().for_each(|entry| entry.later.clone_from(&session.later));
         }
         let (mut facts, ended) = self.facts(asked)?;
         recall::reverse(&mut entries, &ended);
@@ -301,7 +305,9 @@ impl Recall {
             entries.append(&mut self.typed_preferences(asked)?);
         }
         entries.append(&mut facts);
-        Ok(recall::select(asked, entries))
+        let mut selection = recall::select(asked, entries);
+        recall::later_first(&mut selection.entries);
+        Ok(selection)
     }
 
     /// A note on what is unknown. None while sessions are pending, because they may contain it.
@@ -348,6 +354,7 @@ impl Recall {
 
     fn wanted(&self, question: Question, sessions: usize) -> SearchRequest {
         SearchRequest {
+            asked: Some(self.question.words.clone()),
             question,
             meaning: None,
             project: self.project.clone(),

@@ -156,6 +156,7 @@ pub(crate) async fn search(
     let (searcher, freshness) = (prepared.searcher, prepared.freshness);
     let (table, settings) = questions.memory.catalog().everyone();
     let wanted = SearchRequest {
+        asked: None,
         question: prepared.question,
         meaning: prepared.meaning,
         project: prepared.project,
@@ -179,6 +180,8 @@ pub(crate) async fn search(
 /// A question with everything its answer depends on.
 pub(super) struct SearchRequest {
     pub(super) question: Question,
+    /// The whole question if that has only its subject: it says whether it is asked what holds.
+    pub(super) asked: Option<String>,
     /// Vector of the question, if available.
     pub(super) meaning: Option<Meaning>,
     /// Limits the search to sessions of this project.
@@ -214,6 +217,8 @@ pub(super) enum Scope {
 pub(super) struct SearchHits {
     pub(super) hits: Vec<answer::Hit>,
     pub(super) notes: Vec<String>,
+    /// Sessions that were replaced, each with the later one.
+    pub(super) replaced: Vec<(SessionId, SessionId)>,
 }
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
@@ -269,7 +274,8 @@ pub(super) fn find(
         let listed = searcher.hits_for(&sessions).map_err(broke)?;
         let filters = filters::filter_names(question);
         let hit = |hit| answer::Hit { matched: filters.clone(), ..to_answer_hit(hit) };
-        return Ok(SearchHits { hits: listed.into_iter().map(hit).collect(), notes: shown_notes(notes) });
+        let hits = listed.into_iter().map(hit).collect();
+        return Ok(SearchHits { hits, notes: shown_notes(notes), replaced: Vec::new() });
     }
     let own = directory.filter(|_| project.is_none()).map(|directory| clones::project_of(table, directory));
     let elder = |one: &str, other: &str| family::elder(table, one, other);
@@ -282,6 +288,7 @@ pub(super) fn find(
     let synonyms: Vec<(&str, &str)> = wanted.synonyms.iter().map(|(word, synonym)| (word.as_str(), *synonym)).collect();
     let usual = Query::new(&question.words);
     let query = Query {
+        question: wanted.asked.as_deref().unwrap_or(&question.words),
         project,
         sessions: wanted.sessions,
         turns_per_session: wanted.turns,
@@ -297,7 +304,7 @@ pub(super) fn find(
         passage_chars: wanted.passage_chars.unwrap_or(usual.passage_chars),
         ..usual
     };
-    let baton_memory::SearchResult { mut hits, unread } = searcher.search_detailed(&query).map_err(broke)?;
+    let baton_memory::SearchResult { mut hits, unread, replaced } = searcher.search_detailed(&query).map_err(broke)?;
     let phrases = || question.phrases.iter().map(|phrase| format!("\"{phrase}\"")).collect::<Vec<_>>().join(" and ");
     let is_by_words = hits.is_empty() && !question.phrases.is_empty() && question.has_loose_words();
     if is_by_words {
@@ -316,7 +323,7 @@ pub(super) fn find(
     let mut hits: Vec<answer::Hit> = hits.into_iter().map(to_answer_hit).collect();
     // The first hit of a memo is the best one, and represents all of it.
     hits.dedup_by(|second, first| second.source.is_some() && second.session_id == first.session_id);
-    Ok(SearchHits { hits, notes: shown_notes(notes) })
+    Ok(SearchHits { hits, notes: shown_notes(notes), replaced })
 }
 
 /// The note if more passages contain the words of a phrase than one query reads.

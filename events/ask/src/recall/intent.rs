@@ -1,11 +1,13 @@
 //! The meaning of a question: its kinds, its subject, its projects and its time.
 
+mod languages;
 mod naming;
 mod phrasing;
 mod plain;
 mod signs;
 mod span;
 mod synonyms;
+mod words;
 
 pub use naming::Named;
 pub use span::Span;
@@ -15,6 +17,8 @@ use std::collections::BTreeMap;
 use self::phrasing::Phrasing;
 use self::plain::is_plain;
 use self::signs::{KINDS, TIMED, WEAK};
+use self::words::{each_word, is_wide, name_parts};
+pub(super) use self::words::{is_same_stem, words};
 use baton_conversation::record::Timestamp;
 use baton_protocol::Zone;
 
@@ -93,8 +97,10 @@ pub struct Intent {
     pub search: String,
     /// The projects that it names.
     pub named: Named,
-    /// The time that it names.
+    /// The time that it is asked of.
     pub span: Option<Span>,
+    /// The time that it only mentions: what is of that time is preferred.
+    pub mentioned: Option<Span>,
     /// The word in the place of a project's name, if no known project is named.
     pub place: Option<String>,
 }
@@ -119,6 +125,12 @@ impl Intent {
     /// Returns true if the question is of a known kind and has no particular subject.
     pub fn is_general(&self) -> bool {
         self.about.is_empty() && !self.kinds.is_empty()
+    }
+
+    /// Returns true if a word of the question is one of its subject: not a month, say.
+    pub fn is_about(&self, word: &str) -> bool {
+        let parts = words(word);
+        self.about.iter().any(|term| parts.iter().any(|part| term.word.contains(&**part)))
     }
 
     /// Returns the words of the subject in lower case.
@@ -170,16 +182,20 @@ impl Intent {
     }
 
     /// Returns true if a text has enough of the subject for an answer to be claimed: most of its words by weight, or fewer
-    /// with the rarest; of a short question, half. Words that were never said count as rare ones; only a reason asked for
-    /// in two words may be told by one of them, because such an answer says that no decision speaks of the other.
+    /// with the rarest; of a short question, half, if both its words were ever said. Words that were never said count as
+    /// rare ones.
     pub fn is_answered_by(&self, text: &str) -> bool {
         let Some(rarest) = self.rarest() else { return true };
         let share = self.coverage(text);
         // A synonym of the rarest word may mean something else.
         let has_rarest = || rarest.best_of(&words(text)) >= 1.0;
         let is_all_said = self.about.iter().all(|term| term.weight > 0.0);
+        // Of two words, what is said instead of one may be something else.
+        if self.about.len() == SHORT && self.about.iter().any(|term| term.is_foreign) {
+            return false;
+        }
         let least = match self.about.len() <= SHORT {
-            true if is_all_said || self.is(Kind::Decisions) => ONE_OF_TWO,
+            true if is_all_said => ONE_OF_TWO,
             // A decision about something near does not say why.
             false if is_all_said && !self.is(Kind::Decisions) => HALF_OF_IT,
             _ => MOST_OF_IT,
@@ -329,8 +345,6 @@ const ONE_OF_TWO: f32 = 0.5;
 const USUAL_WORDS: f32 = 300.0;
 const LENGTH_SHARE: f32 = 0.6;
 const SATURATION: f32 = 1.2;
-/// Minimum length of the common prefix of two forms of a word.
-const STEM_CHARS: usize = 5;
 /// What a synonym of a word counts for, relative to the word.
 const SYNONYM: f32 = 0.5;
 /// The same where a text must have most of a subject.
@@ -338,38 +352,45 @@ const COVERS: f32 = 0.8;
 
 /// Reads a question. Total; linear in its words.
 pub fn read(text: &str, around: &Context<'_>) -> Intent {
-    let whole = Phrasing::new(text, MAX_WORDS);
+    let whole = Phrasing::new(&languages::without_particles(text), MAX_WORDS);
+    let language = languages::language_of(whole.words());
+    let says_nothing = |word: &str| is_plain(word) || language.is_some_and(|words| words.has(word));
     let mut phrasing = whole.clone();
     let named = naming::take_projects(&mut phrasing, around.projects);
     let mut timeless = phrasing.clone();
-    let span = span::take_span(&mut timeless, around.now, around.zone).filter(|_| phrasing.asks_when());
-    let bare = if span.is_some() { &timeless } else { &phrasing };
+    // A time is no word of the subject, whether it is asked of or not.
+    let time = span::take_span(&mut timeless, around.now, around.zone);
+    let asks_when = time.is_some() && phrasing.asks_when();
+    let bare = if asks_when { &timeless } else { &phrasing };
     let place = Some(bare).filter(|_| named == Named::None).and_then(naming::unknown_project);
-    let kinds = match span {
-        Some(_) => take_kinds(&mut timeless, true),
-        None => Vec::new(),
-    };
-    let (mut phrasing, kinds, span) = match kinds.is_empty() {
-        // If no kind that has a time is recognised, the words of the time are ordinary words.
+    let kinds = if asks_when { take_kinds(&mut timeless, true) } else { Vec::new() };
+    // If no kind that has a time is recognised, the time is only mentioned, and still searched for.
+    let (mut searched, kinds, span) = match kinds.is_empty() {
         true => {
-            let kinds = take_kinds(&mut phrasing, false);
+            let kinds = take_kinds(&mut timeless, false);
+            take_kinds(&mut phrasing, false);
             (phrasing, kinds, None)
         }
-        false => (timeless, kinds, span),
+        false => (timeless.clone(), kinds, time),
     };
     // A search for words is restricted to a project only if it plainly says so; otherwise the name may be one of the
     // words.
     let named = match named {
         Named::Called { loosely: true, .. } if kinds.is_empty() => {
-            phrasing = whole;
+            (searched, timeless) = (whole.clone(), whole);
+            span::take_span(&mut timeless, around.now, around.zone);
             Named::None
         }
         named => named,
     };
-    phrasing.leave_out(is_plain);
-    let search = phrasing.as_written();
+    searched.leave_out(says_nothing);
+    timeless.leave_out(says_nothing);
+    let search = searched.as_written();
     let search = if search.is_empty() { text.trim().to_owned() } else { search };
-    Intent { kinds, about: terms(&phrasing), search, named, span, place }
+    let about = terms(&timeless, language.is_some());
+    let is_general = about.is_empty() && !kinds.is_empty();
+    let (span, mentioned) = if span.is_some() || is_general { (time, None) } else { (None, time) };
+    Intent { kinds, about, search, named, span, mentioned, place }
 }
 
 /// Reads a description that is no question, such as that of a failure: its subject is all of it. Total; linear in its
@@ -377,17 +398,23 @@ pub fn read(text: &str, around: &Context<'_>) -> Intent {
 pub fn describe(text: &str) -> Intent {
     let mut phrasing = Phrasing::new(text, MAX_WORDS);
     phrasing.leave_out(is_plain);
-    Intent { about: terms(&phrasing), search: phrasing.as_written(), ..Intent::default() }
+    Intent { about: terms(&phrasing, false), search: phrasing.as_written(), ..Intent::default() }
 }
 
-/// Returns the words that are left, each once.
-fn terms(phrasing: &Phrasing) -> Vec<Term> {
+/// Returns the words that are left, each once; those that are written together in other languages apart.
+fn terms(phrasing: &Phrasing, is_foreign: bool) -> Vec<Term> {
     let mut about: Vec<Term> = Vec::new();
+    let mut add = |word: &str| {
+        if !about.iter().any(|known| known.word == word) {
+            about.push(Term::new(word));
+        }
+    };
     for (place, word) in phrasing.words().enumerate() {
         let compound = phrasing.compound(place);
         let word = compound.as_deref().unwrap_or(word);
-        if !about.iter().any(|known| known.word == word) {
-            about.push(Term::new(word));
+        match synonyms::parts(word).filter(|_| is_foreign) {
+            Some((one, other)) => [one, other].into_iter().for_each(&mut add),
+            None => add(word),
         }
     }
     about
@@ -416,74 +443,6 @@ fn take_kinds(phrasing: &mut Phrasing, has_span: bool) -> Vec<Kind> {
         phrasing.leave_out(|word| known.beside.iter().any(|part| phrasing::matches_part(word, part)));
     }
     kinds
-}
-
-/// Returns the runs of letters and digits in lower case; for scripts without spaces, each pair of neighbours.
-pub(super) fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    each_word(text, &mut |word| words.push(word.to_owned()));
-    words
-}
-
-/// Passes each word to `take`.
-fn each_word(text: &str, take: &mut impl FnMut(&str)) {
-    let mut lowered = String::new();
-    for part in text.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty()) {
-        if part.is_ascii() {
-            lowered.clear();
-            lowered.push_str(part);
-            lowered.make_ascii_lowercase();
-            take(&lowered);
-            continue;
-        }
-        let mut rest = part;
-        while let Some(first) = rest.chars().next() {
-            let wide = is_wide(first);
-            let end = rest.find(|c| is_wide(c) != wide).unwrap_or(rest.len());
-            let (run, after) = rest.split_at(end);
-            rest = after;
-            let chars: Vec<char> = run.chars().collect();
-            match wide && chars.len() > 2 {
-                true => chars.windows(2).for_each(|pair| take(&pair.iter().collect::<String>())),
-                false => take(&run.to_lowercase()),
-            }
-        }
-    }
-}
-
-/// Returns the parts of names that are written with capitals inside, in lower case: `crane`, `id`, `ref` of `craneIdRef`.
-fn name_parts(text: &str) -> Vec<String> {
-    let mut parts = Vec::new();
-    let is_compound = |name: &&str| name.chars().skip(1).any(char::is_uppercase) && name.contains(char::is_lowercase);
-    for name in text.split(|c: char| !c.is_alphanumeric()).filter(is_compound) {
-        let (mut part, mut was_lower) = (String::new(), false);
-        for c in name.chars() {
-            if c.is_uppercase() && was_lower && !part.is_empty() {
-                parts.push(std::mem::take(&mut part));
-            }
-            part.extend(c.to_lowercase());
-            was_lower = !c.is_uppercase();
-        }
-        parts.push(part);
-    }
-    parts
-}
-
-/// Returns true for a character of a script that is written without spaces.
-fn is_wide(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
-}
-
-/// Returns true if two words differ only in their endings.
-pub(super) fn is_same_stem(one: &str, other: &str) -> bool {
-    if one == other || one.chars().next() != other.chars().next() {
-        return one == other;
-    }
-    let common = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
-    let (shorter, longer) =
-        (one.chars().count().min(other.chars().count()), one.chars().count().max(other.chars().count()));
-    let plural = longer - shorter <= 2 && common == shorter && shorter >= 4;
-    plural || common >= STEM_CHARS && common + 2 >= shorter
 }
 
 #[cfg(test)]

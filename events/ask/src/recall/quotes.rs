@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::intent::{Intent, Kind, Tally};
 use super::passages::{gives_reason_first, has_options, is_question, passages};
-use baton_conversation::item::{Body, Item, Outcome};
+use baton_conversation::item::{Act, Body, Item, Outcome};
 use baton_conversation::record::Timestamp;
 use baton_episode::digest::{answered, gives_reason, head, one_line};
 use baton_words::WordList;
@@ -121,6 +121,8 @@ struct Before {
     line: u64,
     at: Option<Timestamp>,
     is_failure: bool,
+    /// True if the agent ran something since.
+    is_passed: bool,
 }
 
 impl<'q> QuoteReader<'q> {
@@ -168,9 +170,11 @@ impl<'q> QuoteReader<'q> {
                 self.hear_answer(text);
                 self.read_before();
                 let text = one_line(text, ANSWER_CHARS);
-                self.before = Some(Before { text, line: item.line, at: item.at, is_failure: false });
+                self.before = Some(Before { text, line: item.line, at: item.at, is_failure: false, is_passed: false });
             }
             Body::Call(call) => {
+                let runs = call.act == Act::Shell;
+                self.before.iter_mut().for_each(|before| before.is_passed |= before.is_failure && runs);
                 if let Some(plan) = &call.plan {
                     self.read(place, plan, OF_A_PROMPT, Speaker::Other);
                 }
@@ -184,7 +188,11 @@ impl<'q> QuoteReader<'q> {
                 if let Some(text) = result.error.as_deref().or(result.failing()).or(whole) {
                     self.read_before();
                     let text = one_line(text, FAILING_CHARS);
-                    self.before = Some(Before { text, line: item.line, at: item.at, is_failure: true });
+                    self.before =
+                        Some(Before { text, line: item.line, at: item.at, is_failure: true, is_passed: false });
+                } else if self.before.as_ref().is_some_and(|before| before.is_passed) {
+                    // What is said after something else succeeded is about that.
+                    self.read_before();
                 }
             }
             _ => {}
@@ -233,7 +241,7 @@ impl<'q> QuoteReader<'q> {
 
     /// Reads a failing line or answer about which nothing is said.
     fn read_before(&mut self) {
-        if let Some(Before { text, line, at, is_failure }) = self.before.take() {
+        if let Some(Before { text, line, at, is_failure, .. }) = self.before.take() {
             let (factor, speaker) = if is_failure { (OF_A_RESULT, Speaker::Failure) } else { (1.0, Speaker::Other) };
             self.read((line, at), &text, factor, speaker);
         }
@@ -376,6 +384,27 @@ pub(super) mod tests {
             (5, "heron.test.ts: timed out"),
         ];
         assert_eq!(told, expected);
+        let call = |name: &str| Call {
+            act: Act::of_tool(name),
+            id: "".into(),
+            name: name.to_owned(),
+            input: BTreeMap::new(),
+            edit: None,
+            commit: None,
+            plan: None,
+            git_line: None,
+        };
+        let Body::Result(failed) = fails(3, "").body else { unreachable!("it is a result") };
+        let done = ToolResult { outcome: Outcome::Ok, error: None, text: "ok".to_owned(), ..failed };
+        let items = [
+            fails(1, "heron.test.ts: unexpected token"),
+            item(2, Body::Call(call("Bash"))),
+            item(3, Body::Result(done)),
+            reply(4, "All is done."),
+        ];
+        let found = quotes("heron test", &items);
+        let told: Vec<&str> = found.passages.iter().map(|quote| quote.text.as_str()).collect();
+        assert_eq!(told, ["heron.test.ts: unexpected token"], "the summary is not about the failure");
     }
 
     #[test]

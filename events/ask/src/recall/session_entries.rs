@@ -78,7 +78,8 @@ impl Place<'_> {
     pub fn line(&self, sort: Sort, text: &str, line: Option<u64>, at: Option<Timestamp>, worth: f32) -> Entry {
         let (text, worth) = (one_line(text, TEXT_CHARS), self.worth(worth));
         let (session, fit) = (self.session.clone(), 1.0);
-        Entry { sort, text, session, line, at, uuid: None, ended: None, fit, answers: false, by_model: false, worth }
+        let (uuid, ended, later) = (None, None, None);
+        Entry { sort, text, session, line, at, uuid, ended, later, fit, answers: false, by_model: false, worth }
     }
 }
 

@@ -39,7 +39,19 @@ fn an_account_quotes_what_was_said_and_done() {
     let mut reader = AccountReader::new(&asked, []);
     script.0.iter().for_each(|item| reader.push(item));
     let (_, account) = reader.finish().unwrap();
-    assert_eq!((account.files.len(), account.said), (0, None));
+    assert_eq!((account.files.len(), account.said.map(|said| said.text)), (0, Some("They are tracked.".to_owned())));
+    assert_eq!(account.commands, ["git add -f dist/assets"]);
+    // What only looks is answered by what showed the same file.
+    let asked = FixQuery::read("cat: illegal option -- A");
+    let script = Script::default()
+        .fails("cat -A src/heron.ts", "cat: illegal option -- A")
+        .ok("cat src/pelican.ts")
+        .ok("cat -vet src/heron.ts")
+        .ok("cat -A src/other.ts")
+        .reply("All is done.");
+    let mut reader = AccountReader::new(&asked, []);
+    script.0.iter().for_each(|item| reader.push(item));
+    assert_eq!(reader.finish().unwrap().1.commands, ["cat -vet src/heron.ts"]);
     // A summary has the words: what was done next is told, and the failure itself comes before it.
     let asked = FixQuery::read("error: cannot call heron_of in a guard");
     let summary =

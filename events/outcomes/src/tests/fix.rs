@@ -52,6 +52,16 @@ fn a_check_tells_what_made_its_failures_go_away() {
 }
 
 #[test]
+fn a_word_that_never_worked_as_a_program_is_what_is_to_be_done() {
+    let script = Script::default().fails("lint src", "lint: command not found").ok("npm run lint").ok("npm run lint");
+    let witnesses = [script.witness("one", "/srv/shop")];
+    let told = how("lint", &witnesses, None, 5);
+    assert_eq!((told.command.as_str(), told.runs.ok), ("lint", 2), "{told:?}");
+    let script = Script::default().fails("lint src", "lint: command not found");
+    assert_eq!(how("lint", &[script.witness("one", "/srv/shop")], None, 5).runs.failed, 1);
+}
+
+#[test]
 fn a_failure_of_which_the_end_is_cut_is_the_same() {
     let said = "error E12: property 'lightJib' is missing in type 'Sloop' but required in type 'Boat'";
     let witness = [Script::default().fails("make", said).ok("make").witness("one", "/srv/shop")];

@@ -45,6 +45,9 @@ pub struct NearSession {
     /// The day of its last message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub day: Option<String>,
+    /// The id of a later session that may have replaced what this one says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub later: Option<String>,
     /// What was said there that has most of the question, the most telling first; of the first session also what failed and
     /// how it ended.
     pub said: Vec<NearLine>,
@@ -113,6 +116,9 @@ pub struct RecallEntry {
     /// For a fact or a decision that no longer holds: the day it ended, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
+    /// The id of a later session that may have replaced what its session says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub later: Option<String>,
     /// `model` if only a model says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said_by: Option<String>,

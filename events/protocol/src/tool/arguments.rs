@@ -143,7 +143,10 @@ impl Kind {
                 match list.iter().map(Value::as_str).collect::<Option<Vec<_>>>().map(|list| texts(&list)) {
                     Some(Ok(None)) if self == Self::TextsNeeded => Err("is empty".to_owned()),
                     Some(texts) => Ok(texts?.map(|texts| json!(texts))),
-                    None => expected("a string or a list of strings"),
+                    None => {
+                        let odd = list.iter().find(|value| !value.is_string()).map_or_else(String::new, describe);
+                        Err(format!("is a list with {odd}; expected a string or a list of strings"))
+                    }
                 }
             }
             (Self::Needed | Self::Words | Self::Long { .. } | Self::Text | Self::Agent, _) => expected("a string"),

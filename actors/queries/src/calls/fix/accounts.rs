@@ -170,6 +170,8 @@ impl Accounts<'_> {
         // A conclusion before the quoted words, or without a word of the failure beside them, is about something else.
         let is_about = |concluded: &Quote| match &account.said {
             Some(said) => concluded.line > said.line && error.fit(&concluded.text) > 0.0,
+            // What was run instead says more than how the session ended.
+            None if !account.commands.is_empty() => false,
             None => concluded.line >= account.line,
         };
         account.concluded = conclusion(&episode, account.line, error).filter(is_about);

@@ -9,6 +9,8 @@ use super::super::zone_day;
 use super::{Answer, Recall};
 use crate::answers;
 
+/// Lines of a near session that stay as long as there is room for it.
+const LEAST_LINES: usize = 2;
 /// Tokens for the notice in every answer.
 const AROUND_TOKENS: u64 = 40;
 
@@ -28,7 +30,7 @@ impl Recall {
             ..answer::Recall::default()
         };
         let zone = self.question.zone;
-        while tokens_of(&answer) + AROUND_TOKENS > self.budget && answer.nearest.pop().is_some() {}
+        while tokens_of(&answer) + AROUND_TOKENS > self.budget && shorten(&mut answer.nearest) {}
         let around = tokens_of(&answer) + AROUND_TOKENS;
         let (entries, left_out) = chosen(found.entries, self.budget.saturating_sub(around), |entry| {
             tokens_of(&self.to_answer(entry, zone)) + 1
@@ -60,9 +62,19 @@ impl Recall {
             day: entry.at.map(day),
             uuid: entry.uuid.map(|uuid| uuid.to_string()),
             ended: entry.ended.map(day),
+            later: entry.later.as_ref().map(ToString::to_string),
             said_by: entry.by_model.then(|| "model".to_owned()),
             from: answers::from(&self.table, &entry.session),
         }
+    }
+}
+
+/// Drops the last line of the session with the most lines, or the last session if none has more than two. Returns false if
+/// there is none.
+fn shorten(nearest: &mut Vec<answer::NearSession>) -> bool {
+    match nearest.iter_mut().rev().max_by_key(|near| near.said.len()).filter(|near| near.said.len() > LEAST_LINES) {
+        Some(longest) => longest.said.pop().is_some(),
+        None => nearest.pop().is_some(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use baton_ask::recall::{Entry, Intent, Kind, Quotes, decides, is_superseded, memo_entry, states, whole_fit};
 use baton_conversation::record::SessionId;
-use baton_episode::digest::{Episode, Exchange};
+use baton_episode::digest::{Episode, Exchange, asks_what_holds};
 use baton_events::memo;
 use baton_events::projection::table::Row;
 use baton_protocol::answer;
@@ -23,8 +23,10 @@ const COMPARED: usize = 3;
 /// What the best exchange, the best passage, title and purpose, and the best decision count for beside the score of the
 /// search.
 const EVIDENCE: f32 = 0.5;
-/// A later session that replaced one must say at least this share of what that one says.
+/// A later session on the same files must say at least this share of what the earlier one says, and one that says that it
+/// replaced something at least the second.
 const REPLACING: f32 = 0.8;
+const REPLACING_EXPRESSLY: f32 = 0.6;
 
 /// A session relevant to the question.
 pub(super) struct Session {
@@ -36,6 +38,8 @@ pub(super) struct Session {
     pub(super) quotes: Quotes,
     /// Its share of the best session's score.
     score: f32,
+    /// A later session that says something else about the same.
+    pub(super) later: Option<SessionId>,
 }
 
 impl Session {
@@ -126,7 +130,7 @@ impl Recall {
             let Some((episode, quotes)) = read else { continue };
             let score = if best > 0.0 { hit.score / best } else { 1.0 };
             let passages = Some(hit).filter(|hit| hit.kind == "turn").into_iter().collect();
-            found.sessions.push(Session { id, row, episode, passages, quotes, score });
+            found.sessions.push(Session { id, row, episode, passages, quotes, score, later: None });
         }
         for Session { episode, passages, quotes, .. } in &mut found.sessions {
             for quote in &mut quotes.passages {
@@ -141,7 +145,13 @@ impl Recall {
             passages.retain(|hit| says(&hit.snippet) && !is_superseded(episode, line(hit), &hit.snippet));
         }
         if !asked.is_general() {
-            found.is_answered = by_evidence(&mut found.sessions, asked);
+            found.is_answered = by_evidence(&mut found.sessions, asked, |sessions, own| {
+                let later = later_ones(sessions, own, asked, asks_what_holds(&self.question.words));
+                // What is left of some work, a later one that replaced it need not know.
+                let replaced = hits.replaced.into_iter().filter(|_| !asked.is(Kind::Open));
+                let expressly = replaced.map(|pair| (pair, REPLACING_EXPRESSLY));
+                expressly.chain(later.into_iter().map(|pair| (pair, REPLACING))).collect()
+            });
         }
         found.sessions.truncate(most);
         if asked.is(Kind::Latest) && !asked.is_general() {
@@ -165,28 +175,67 @@ impl Recall {
     }
 }
 
-/// Orders the sessions by their score and by what their conversations have of the question. A session that the search
-/// placed below one with a lower score was replaced by that one, and stays below it. Returns true if the first has enough
-/// of the question for an answer to be claimed.
-fn by_evidence(sessions: &mut Vec<Session>, asked: &Intent) -> bool {
+/// Orders the sessions by their score and by what their conversations have of the question. `later` returns sessions, each
+/// with a later one that may have replaced it: that one ranks above it if it says at least a share of what it says. Returns true if the first
+/// has enough of the question for an answer to be claimed.
+fn by_evidence(
+    sessions: &mut Vec<Session>,
+    asked: &Intent,
+    later: impl FnOnce(&[Session], &[f32]) -> Vec<((SessionId, SessionId), f32)>,
+) -> bool {
     let most = |of: fn(&Quotes) -> f32| {
         let said = sessions.iter().map(|session| of(&session.quotes));
         said.fold(f32::MIN_POSITIVE, f32::max)
     };
     let (exchange, passage) = (most(|said| said.relevance), most(Quotes::best));
-    let mut ranked: Vec<(f32, Session)> = Vec::with_capacity(sessions.len());
-    for session in sessions.drain(..) {
+    let own = |session: &Session| {
         let said = session.quotes.relevance / exchange + session.quotes.best() / passage;
         let told = whole_fit(&session.episode, asked) + decides(&session.episode, asked);
-        let own = session.score + EVIDENCE * (said + told);
-        let replacing = ranked.iter().filter(|(rank, above)| above.score < session.score && *rank >= own * REPLACING);
-        let most = replacing.map(|(rank, _)| rank - f32::EPSILON * rank.abs()).fold(f32::INFINITY, f32::min);
-        ranked.push((own.min(most), session));
+        let mentioned = asked.mentioned.is_some_and(|span| span.overlaps(session.episode.span));
+        session.score + EVIDENCE * (said + told + f32::from(u8::from(mentioned)))
+    };
+    let mut own: Vec<f32> = sessions.iter().map(own).collect();
+    let mut replaced: Vec<(usize, usize)> = Vec::new();
+    let at = |id: &SessionId| sessions.iter().position(|session| session.id == *id);
+    for ((earlier, later), share) in later(sessions, &own) {
+        let pair = at(&earlier).zip(at(&later));
+        replaced.extend(pair.filter(|(earlier, later)| own[*later] >= own[*earlier] * share));
     }
+    // The last one of several ranks above all others.
+    let span = |at: usize| sessions[at].episode.span;
+    replaced.sort_by_key(|(earlier, later)| (span(*later), span(*earlier)));
+    for (earlier, later) in &replaced {
+        own[*later] = own[*later].max(own[*earlier] * (1.0 + f32::EPSILON));
+    }
+    for (earlier, later) in replaced {
+        sessions[earlier].later = Some(sessions[later].id.clone());
+    }
+    let mut ranked: Vec<(f32, Session)> = own.into_iter().zip(sessions.drain(..)).collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     sessions.extend(ranked.into_iter().map(|(_, session)| session));
     fold_subagents(sessions);
     sessions.first().is_none_or(|first| states(&first.episode, &first.quotes, asked))
+}
+
+/// Returns the best sessions, each with later ones whose work was on the same files, if it is asked what holds. Not for
+/// questions of a kind: a reason is given where something was chosen.
+fn later_ones(sessions: &[Session], own: &[f32], asked: &Intent, asks_what_holds: bool) -> Vec<(SessionId, SessionId)> {
+    let best = own.iter().copied().fold(0.0, f32::max);
+    let near = || sessions.iter().zip(own).filter(|(_, own)| **own >= best * REPLACING).map(|(session, _)| session);
+    let is_asked = asks_what_holds && asked.kinds.is_empty();
+    let pairs = near().flat_map(|earlier| near().map(move |later| (earlier, later))).filter(|_| is_asked);
+    let follows = |(earlier, later): &(&Session, &Session)| {
+        let group = |session: &Session| session.row.state.place.as_ref().map(|place| place.project.clone());
+        let spans = earlier.episode.span.zip(later.episode.span);
+        spans.is_some_and(|((_, ended), (began, _))| began >= ended) && group(earlier) == group(later)
+    };
+    let is_of_its_files = |(earlier, later): &(&Session, &Session)| {
+        let changed = |path: &str| earlier.episode.files_modified.iter().any(|file| file.path == path);
+        let files = &later.episode.files_modified;
+        !files.is_empty() && 2 * files.iter().filter(|file| changed(&file.path)).count() >= files.len()
+    };
+    let found = pairs.filter(follows).filter(is_of_its_files);
+    found.map(|(earlier, later)| (earlier.id.clone(), later.id.clone())).collect()
 }
 
 /// Puts a subagent's session behind its parent, if that was found as well: it knows what became of the subagent's work. Of

@@ -7,6 +7,8 @@ use baton_words::WordList;
 
 /// Contractions without their apostrophe, and their expansion.
 static CONTRACTIONS: WordList = WordList::new(crate::WORDS, "contractions");
+/// What may stand before an apostrophe and is no word of its own.
+static ELIDED: WordList = WordList::new(crate::WORDS, "elided");
 /// First words of questions that can have a time: about what happened, not about why something is so.
 static ASKING_WHEN: WordList = WordList::new(crate::WORDS, "words of asking when");
 
@@ -32,7 +34,7 @@ impl Phrasing {
             if phrasing.words.len() >= most {
                 break;
             }
-            let bare = written.replace('’', "'");
+            let bare = without_elision(&written.replace('’', "'"));
             let owner = bare.trim_end_matches(|c: char| !c.is_alphanumeric()).strip_suffix("'s");
             let plain = bare.replace('\'', "").to_lowercase();
             let plain = plain.trim_matches(|c: char| !c.is_alphanumeric());
@@ -51,7 +53,7 @@ impl Phrasing {
         phrasing
     }
 
-    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn words(&self) -> impl Iterator<Item = &str> + Clone {
         self.words.iter().map(|word| word.text.as_str())
     }
 
@@ -133,6 +135,15 @@ impl Phrasing {
     pub(super) fn asks_when(&self) -> bool {
         self.word(0).is_some_and(|first| ASKING_WHEN.has(first))
     }
+}
+
+/// Returns a French or Italian word without the article before its apostrophe: `l'index`.
+fn without_elision(written: &str) -> String {
+    let start = written.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let elided = start.split_once('\'').filter(|(before, _)| ELIDED.has(&before.to_lowercase()));
+    let after =
+        elided.map(|(_, after)| after).filter(|after| after.chars().take_while(|c| c.is_alphabetic()).count() > 2);
+    after.unwrap_or(written).to_owned()
 }
 
 /// Returns true if a word matches a part of a sign.

@@ -27,6 +27,16 @@ pub struct Span {
     pub before: Option<Timestamp>,
 }
 
+impl Span {
+    /// Returns true if something from one time to another was at least partly within.
+    pub fn overlaps(self, times: Option<(Timestamp, Timestamp)>) -> bool {
+        let (after, before) = (self.after, self.before);
+        times.is_some_and(|(began, ended)| {
+            after.is_none_or(|after| ended >= after) && before.is_none_or(|before| began < before)
+        })
+    }
+}
+
 /// Returns the time that is named and removes its words.
 pub(super) fn take_span(phrasing: &mut Phrasing, now: Timestamp, zone: Zone) -> Option<Span> {
     let wall = take_wall_span(phrasing, Timestamp(zone.wall(now.0)))?;

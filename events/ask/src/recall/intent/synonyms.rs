@@ -3,13 +3,32 @@
 use std::sync::LazyLock;
 
 /// One group per line.
-static GROUPS: LazyLock<Vec<Vec<&str>>> =
-    LazyLock::new(|| include_str!("synonyms.txt").lines().map(|line| line.split_whitespace().collect()).collect());
+static GROUPS: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| groups(include_str!("synonyms.txt")).collect());
+/// Words of developers in other languages, each line with those of English that mean about the same.
+static FOREIGN: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| groups(include_str!("bilingual.txt")).collect());
+/// Minimum length of a part of a compound.
+const PART_CHARS: usize = 4;
+
+fn groups(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
+    text.lines().map(|line| line.split_whitespace().collect())
+}
+
+/// Returns the foreign words of scripts without spaces.
+pub(super) fn wide() -> impl Iterator<Item = &'static str> {
+    FOREIGN.iter().flatten().copied().filter(|word| word.starts_with(super::is_wide))
+}
+
+/// Returns the parts of a word that is written together, as in German, if both are known.
+pub(super) fn parts(word: &str) -> Option<(&str, &str)> {
+    let is_known = |part: &str| FOREIGN.iter().flatten().any(|known| *known == part || is_form(part, known));
+    let ends = word.char_indices().map(|(at, _)| at).filter(|at| *at >= PART_CHARS && word.len() - at >= PART_CHARS);
+    ends.map(|at| word.split_at(at)).find(|(one, other)| is_known(one) && is_known(other))
+}
 
 /// Returns the synonyms of a word in lower case, of all groups that have it.
 pub(super) fn of(word: &str) -> Vec<&'static str> {
     let of_word = |group: &&Vec<&str>| group.iter().any(|known| is_form(word, known));
-    let mut synonyms: Vec<&str> = GROUPS.iter().filter(of_word).flatten().copied().collect();
+    let mut synonyms: Vec<&str> = GROUPS.iter().chain(&*FOREIGN).filter(of_word).flatten().copied().collect();
     synonyms.retain(|synonym| !is_form(word, synonym));
     synonyms.sort_unstable();
     synonyms.dedup();
@@ -46,9 +65,21 @@ mod tests {
     }
 
     #[test]
+    fn foreign_words_have_english_ones() {
+        for (word, english) in [("einträge", "entry"), ("onglet", "tab"), ("修复", "repair"), ("carpetas", "folder")]
+        {
+            assert!(of(word).contains(&english), "{word}");
+        }
+        assert_eq!(parts("ordneransicht"), Some(("ordner", "ansicht")));
+        assert_eq!(parts("numbatansicht"), None);
+        assert!(wide().any(|word| word == "页面"));
+    }
+
+    #[test]
     fn a_group_has_several_words_in_lower_case() {
-        for group in &*GROUPS {
-            assert!(group.len() > 1 && group.iter().all(|word| word.chars().all(char::is_lowercase)), "{group:?}");
+        for group in GROUPS.iter().chain(&*FOREIGN) {
+            let is_lower = |word: &&str| !word.chars().any(char::is_uppercase);
+            assert!(group.len() > 1 && group.iter().all(is_lower), "{group:?}");
         }
     }
 }

@@ -43,6 +43,24 @@ fn kinds_are_known_by_plain_words() {
     check("what must still be tested with the winch", "open", "winch");
     check("what is still to check on billing", "open", "billing");
     check("next steps", "open", "");
+    for question in [
+        "was ist noch offen",
+        "Was steht noch aus?",
+        "qu'est-ce qui reste ?",
+        "que reste-t-il à faire",
+        "¿Qué queda pendiente?",
+        "que queda pendiente",
+        "o que falta fazer?",
+        "Что осталось сделать?",
+        "还有什么没做",
+        "まだ残っていますか",
+    ] {
+        check(question, "open", "");
+    }
+    check("was ist beim Export noch offen", "open", "export");
+    check("Warum kamen manche Einträge doppelt vor, und was wurde dagegen getan?", "decisions", "einträge doppelt");
+    check("Pourquoi l'index est-il si lent ?", "decisions", "index lent");
+    check("为什么用缓存", "decisions", "用 缓存");
     // Words that only look like signs.
     check("refresh token race", "", "refresh token race");
     check("open the database", "", "open database");
@@ -140,15 +158,20 @@ fn a_time_that_is_named_bounds_the_question() {
     }
     check("what did we do on December 24", "latest", "", Some(("2025-12-24", "2025-12-25")));
     check("what may 5 users do", "", "may 5 users", None);
-    // The reason for a state, and plain statements, have no time.
-    check("why is the test red since yesterday", "decisions", "test red yesterday", None);
-    check("dates.test.ts is red since yesterday", "", "dates test ts red yesterday", None);
+    // The reason for a state, and plain statements, are not asked of a time, which is no word of the subject either.
+    check("why is the test red since yesterday", "decisions", "test red", None);
+    check("dates.test.ts is red since yesterday", "", "dates test ts red", None);
+    let said = "After the hint had been checked in on 18 November, which file was left?";
+    let of_the_day = Some(Span { after: Some(day("2026-11-18")), before: Some(day("2026-11-19")) });
+    assert_eq!((asked(said).mentioned, asked(said).span), (of_the_day, None));
+    assert!(asked(said).search.contains("18 November"), "{}", asked(said).search);
     check("what may we delete", "", "may delete", None);
 }
 
 #[test]
 fn words_fit_in_any_form() {
     let tokio = asked("why did we choose tokio for the migrations");
+    assert!(is_same_stem("retries", "retry") && is_same_stem("retry", "retries") && !is_same_stem("ties", "tie"));
     for (text, expected) in [
         ("we chose Tokio for the migration", 1.0),
         ("tokio it is", 0.5),
@@ -209,9 +232,9 @@ fn what_a_text_has_of_a_subject_counts_by_weight() {
     // `folder` was never said, but `directory` was.
     check("folder", "the directory is empty", 1.0, true);
     check("numbat folder", "the directory is empty", 0.2, false);
-    // A reason is told by one of two words.
+    check("numbat folder", "the numbat is in the directory", 1.0, false);
     check("numbat quokka", "the numbat waits", 1.0, false);
-    check("why did we choose the numbat quokka", "the numbat waits", 1.0, true);
+    check("why did we choose the numbat quokka", "the numbat waits", 1.0, false);
     check("why did we choose the numbat quokka bilby", "the numbat waits", 1.0, false);
 }
 
