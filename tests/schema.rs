@@ -5,13 +5,14 @@
 //! current program makes of it; that changes when the shape gets a new version. `FROZEN` describes how to add a
 //! version.
 
+#[path = "schema/program.rs"]
+mod program;
 #[path = "schema/validator.rs"]
 mod validator;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use baton_conversation::hash::canonical_json;
 use baton_conversation::hex;
@@ -26,6 +27,8 @@ use baton_events::session::{
 };
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+
+use program::Program;
 
 /// If set, [`every_event_shape_is_read_and_frozen`] writes missing files. It never changes a frozen file.
 const UPDATE: &str = "BATON_UPDATE_FIXTURES";
@@ -410,54 +413,6 @@ fn lines_of_an_export_are_read_and_written_to_the_byte() {
     assert_eq!(kinds.len(), 8, "one of each kind of line");
 }
 
-/// The real program with a daemon of its own over the example sessions; the daemon ends when this is dropped.
-struct Program(tempfile::TempDir);
-
-impl Program {
-    /// Transcripts in a work tree are not read, so the examples are copied out of it.
-    fn over_the_examples() -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        copy(&fixtures().join("transcripts/claude/projects"), &folder.path().join("claude/projects"));
-        Self(folder)
-    }
-
-    fn run(&self, arguments: &[&str]) -> std::process::Output {
-        Command::new(env!("CARGO_BIN_EXE_baton"))
-            .args(arguments)
-            .current_dir(self.0.path())
-            .env("HOME", self.0.path())
-            .env("BATON_HOME", self.0.path().join("home"))
-            .env("CLAUDE_CONFIG_DIR", self.0.path().join("claude"))
-            .env_remove("CODEX_HOME")
-            .env_remove("CLAUDE_CODE_SESSION_ID")
-            .output()
-            .expect("the program runs")
-    }
-
-    fn json(&self, arguments: &[&str]) -> Value {
-        let output = self.run(arguments);
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        json(&String::from_utf8_lossy(&output.stdout))
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("a folder");
-    for entry in fs::read_dir(from).expect("a folder") {
-        let (path, name) = entry.map(|entry| (entry.path(), entry.file_name())).expect("an entry");
-        match path.is_dir() {
-            true => copy(&path, &to.join(name)),
-            false => drop(fs::copy(&path, to.join(name)).expect("a file")),
-        }
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        self.run(&["stop"]);
-    }
-}
-
 /// Parts of an episode that at least one example session must have, sorted.
 const PARTS: [&str; 11] = [
     "commands",
@@ -477,9 +432,7 @@ const PARTS: [&str; 11] = [
 fn show_prints_what_the_episode_schema_describes() {
     let program = Program::over_the_examples();
     let endpoint = FakeEndpoint::start().expect("an endpoint");
-    let llm = serde_json::json!({"llm": {"enabled": true, "base_url": endpoint.base_url(), "model": "made"}});
-    fs::create_dir_all(program.0.path().join("home")).expect("a folder");
-    fs::write(program.0.path().join("home/config.json"), llm.to_string()).expect("a file");
+    program.configure(&serde_json::json!({"llm": {"enabled": true, "base_url": endpoint.base_url(), "model": "made"}}));
     let schema = json(&read(&fixtures().join("schema/episode.schema.json")));
     program.json(&["search", "refresh", "token", "--json"]);
     let table = program.json(&["sessions", "--subagents", "--json"]);
