@@ -229,7 +229,10 @@ impl Signs {
         let text = normalised(sentence);
         let first = text.find(|c: char| c.is_alphanumeric() || c == CODE).unwrap_or(text.len());
         let bare = text.trim_end_matches([')', '"', '*', '_', '”', ' ']);
-        let mut signs = Self { asks: bare.ends_with(['?', '？']), ..Self::default() };
+        // `four tests (fast?, small?, safe?)` lists questions.
+        let lists =
+            text.len() > bare.len() && bare.rsplit_once('(').is_some_and(|(_, last)| last.matches('?').count() > 1);
+        let mut signs = Self { asks: bare.ends_with(['?', '？']) && !lists, ..Self::default() };
         let (mut follows_word, mut is_joined) = (false, false);
         for (at, c) in text.char_indices() {
             let is_word = c.is_alphanumeric();
@@ -367,5 +370,6 @@ mod tests {
             assert_eq!(Signs::read(sentence).has(sign), expected, "{sentence}");
         }
         assert!(Signs::read("Really (now?)").asks() && !Signs::read("Why? So.").asks());
+        assert!(!Signs::read("**Tests** — four of them (fast?, small?, safe?)").asks());
     }
 }

@@ -198,7 +198,10 @@ impl Choice<'_> {
 }
 
 fn is_pronoun(word: &str) -> bool {
-    matches!(&*word.trim_end_matches(|c: char| c.is_ascii_punctuation()).to_lowercase(), "it" | "them")
+    matches!(
+        &*word.trim_end_matches(|c: char| c.is_ascii_punctuation()).to_lowercase(),
+        "it" | "them" | "these" | "those"
+    )
 }
 
 /// Returns the calls after a reply and before the next one.

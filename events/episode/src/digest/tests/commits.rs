@@ -33,3 +33,10 @@ fn a_commit_that_takes_what_others_staged_is_not_called_limited() {
     check(&committed(&["crane.svg"], "Now.", 1), &["Leave `drum.rs` out of the commit"]);
     check(&committed(&["src/winch.rs"], "Now.", 1), &["Leave `drum.rs` out of the commit"]);
 }
+
+#[test]
+fn a_choice_about_these_is_told_with_what_they_are() {
+    let said = "The file also has changes of the ropes that I did not make. Since these belong to it, I keep them in the commit.";
+    let session = Session::default().prompt("Commit it").edit("src/winch.rs", 1, 1).reply(said);
+    check(&session.ok("git add src/winch.rs && git commit -m x"), &[said]);
+}
