@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use baton_conversation::printable::sentence;
 use baton_episode::digest::MODEL_MARK;
-use baton_protocol::answer::{Recall, RecallEntry};
+use baton_protocol::answer::{Author, Recall, RecallEntry};
 use baton_protocol::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, method};
 
 use super::{Error, question};
@@ -12,9 +12,11 @@ use crate::environment::{self, Environment};
 use crate::print::{self, Marks, Output, Style};
 
 const HELP: &str = "\
-Gives one answer, short enough for an agent: the sessions that match best, one line each, and the most telling parts of them: passages, decisions, errors with their fixes, facts, notes. Decisions that were changed later come last, with \
-the day; what a later session may have replaced comes below that and names it (`later:`). The answer never exceeds the token budget; it has whole entries only, best first, and says how many were left out. \
-Each entry names its session and line, for `baton show ID --line N`.
+Gives one answer, short enough for an agent: the sessions that match best, one line each, and the most telling parts \
+of them: passages, decisions, errors with their fixes, facts, notes. Decisions that were changed later come last, with \
+the day; what a later session may have replaced comes below that and names it (`later:`). The answer never exceeds the \
+token budget; it has whole entries only, best first, and says how many were left out. Each entry names its session and \
+line, for `baton show ID --line N`.
 
 Some questions are recognised by their words and get just what they ask for: what was worked on last time (or \
 yesterday, last week, since 2026-03-14), what is still open, what the user prefers, why something was chosen, which \
@@ -33,6 +35,7 @@ Examples:
   baton recall what were we working on last time
   baton recall why did we choose keyset pagination --project ledger-api
   baton recall how did we solve error E0382 --budget 400
+  baton recall what did we work on yesterday
   baton recall what is still open in harbor-ui --json";
 
 #[derive(Debug, clap::Args)]
@@ -80,15 +83,10 @@ fn show(output: &Output, query: &str, recall: &Recall) {
         let kind = output.styled(style(entry), &format!("{:8}", entry.kind));
         let until = entry.ended.as_deref().map_or_else(String::new, |day| format!("  (no longer valid since {day})"));
         let text = output.marked(&marks, &text);
-        output.hanging(
-            9,
-            &format!(
-                "{kind} {text}{}{}  {}",
-                if entry.said_by.is_some() { MODEL_MARK } else { "" },
-                print::plain(&until),
-                output.styled(Style::Faint, &format!("({})", place(output, entry)))
-            ),
-        );
+        let model = if entry.said_by.is_some() { MODEL_MARK } else { "" };
+        let place = place(output, (&entry.from, &entry.day), (&entry.session_id, entry.line), &entry.later);
+        let place = output.styled(Style::Faint, &format!("({place})"));
+        output.hanging(9, &format!("{kind} {text}{model}{}  {place}", print::plain(&until)));
     }
     show_nearest(output, recall);
     if recall.answer.is_empty() && recall.notes.is_empty() {
@@ -124,13 +122,10 @@ fn show_nearest(output: &Output, recall: &Recall) {
         output.line(&format!("{} Nearest:", sentence(&print::plain(note))));
     }
     for near in &recall.nearest {
-        let day = near.day.as_deref().map_or_else(String::new, |day| format!("{day}, "));
-        let from = near.from.as_ref().map_or_else(String::new, |from| format!("{}, ", from.name));
-        let line = near.line.filter(|_| near.said.is_empty()).map_or_else(String::new, |line| format!(":{line}"));
-        let later = near.later.as_ref().map_or_else(String::new, |id| format!("; later: {}", output.id(id)));
-        let place = print::plain(&format!("({from}{day}{}{line}{later})", output.id(&near.session_id)));
+        let line = near.line.filter(|_| near.said.is_empty());
+        let place = place(output, (&near.from, &near.day), (&near.session_id, line), &near.later);
         let title = output.styled(Style::Strong, &print::one_line(&near.title, usize::MAX));
-        output.line(&format!("\n{title}  {}", output.styled(Style::Faint, &place)));
+        output.line(&format!("\n{title}  {}", output.styled(Style::Faint, &format!("({place})"))));
         for said in &near.said {
             let line = output.styled(Style::Faint, &format!("{:>7}", format!(":{}", said.line)));
             output.hanging(9, &format!("{line}  {}", print::one_line(&said.text, usize::MAX)));
@@ -149,12 +144,15 @@ fn style(entry: &RecallEntry) -> Style {
     }
 }
 
-/// `2026-03-14, 7acd37a8:12`; for a note, the beginning of its uuid.
-fn place(output: &Output, entry: &RecallEntry) -> String {
-    let id = output.id(&entry.session_id);
-    let line = entry.line.map_or_else(String::new, |line| format!(":{line}"));
-    let day = entry.day.as_deref().map_or_else(String::new, |day| format!("{day}, "));
-    let from = entry.from.as_ref().map_or_else(String::new, |from| format!("{}, ", from.name));
-    let later = entry.later.as_ref().map_or_else(String::new, |later| format!("; later: {}", output.id(later)));
-    print::plain(&format!("{from}{day}{id}{line}{later}"))
+/// `Ann, 2026-03-14, 7acd37a8:12; later: 1bc1004a`; of a note the beginning of its uuid.
+fn place(
+    output: &Output,
+    (from, day): (&Option<Author>, &Option<String>),
+    (id, line): (&str, Option<u64>),
+    later: &Option<String>,
+) -> String {
+    let before = from.iter().map(|from| &from.name).chain(day).map(|said| format!("{said}, ")).collect::<String>();
+    let line = line.map_or_else(String::new, |line| format!(":{line}"));
+    let later = later.as_ref().map_or_else(String::new, |later| format!("; later: {}", output.id(later)));
+    print::plain(&format!("{before}{}{line}{later}", output.id(id)))
 }

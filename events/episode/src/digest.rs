@@ -58,11 +58,11 @@ mod work_tree;
 pub use self::abridged::{Abridged, WHOLE_BYTES};
 pub use self::commit_choice::is_commit_scope;
 pub use self::correction::{Correctable, Corrected, PERSON_MARK, verdicts};
-pub use self::excerpt::head;
 pub use self::exchange::{Exchange, Run, carrying_sentences, gives_reason};
 pub use self::metadata::{Metadata, MetadataBuilder, seconds_between};
 pub use self::model_marks::{MODEL_BEGINS, MODEL_ENDS};
 pub use self::show::Show;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::attempt::{Action, Attempt, attempts};
@@ -71,7 +71,8 @@ pub use self::command::{Check, Part, Ran, check_kind, check_words, checks, faili
 pub(crate) use self::continuation::{last_asked, last_commit, planned};
 pub(crate) use self::courtesy::{is_courtesy, is_greeting};
 pub(crate) use self::excerpt::contains_title;
-pub use self::excerpt::{one_line, sentences_within, without_filter_mark};
+pub use self::excerpt::{head, one_line, sentences_within, without_filter_mark};
+pub(crate) use self::label::MAX_WORDS as MAX_TITLE_WORDS;
 pub use self::question::answered;
 pub(crate) use self::repetition::is_told_in;
 pub use self::rule::{is_standing_rule, standing_rules, tells_how};
@@ -331,7 +332,6 @@ fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
     let exchanges = exchange::exchanges(&timeline);
     let conclusions = conclusion::conclusions(&timeline);
     let state = continuation::work_state(&timeline, &exchanges, tree);
-    let concluded = continuation::concluded(&timeline, &tasks, &conclusions, &decisions.superseded);
     let mut episode = Episode {
         title,
         is_titled,
@@ -342,6 +342,7 @@ fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
         exchanges,
         work_completed: work::completed(&timeline, &conclusions),
         decisions: decisions.in_force,
+        concluded: continuation::concluded(&timeline, &tasks, &conclusions, &decisions.superseded),
         superseded: decisions.superseded,
         overruled_by: decisions.overruled_by,
         setbacks: setback::setbacks(&timeline),
@@ -355,7 +356,6 @@ fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
         unresolved: open.unresolved,
         next_steps: open.next_steps,
         state,
-        concluded,
         in_progress: continuation::in_progress(&timeline),
         continuation_context: String::new(),
         cwd: timeline.cwd.map(str::to_owned),

@@ -19,7 +19,8 @@ pub use relevance::is_relevant;
 use uuid::Uuid;
 
 use crate::digest::{
-    Episode, ErrorLine, MODEL_MARK, Pointed, check_kind, contains_title, is_told_in, last_asked, last_commit, planned,
+    Episode, ErrorLine, MAX_TITLE_WORDS, MODEL_MARK, Pointed, check_kind, contains_title, is_told_in, last_asked,
+    last_commit, planned,
 };
 use baton_conversation::filter::{RECALL_CLOSE, RECALL_OPEN};
 use baton_conversation::item::Agent;
@@ -36,8 +37,6 @@ const MAX_ENTRIES: usize = 20;
 const ENTRY_CHARS: usize = 280;
 /// Maximum length of objective and last statement, in characters.
 const PURPOSE_CHARS: usize = 450;
-/// Most words of a title.
-const MAX_TITLE_WORDS: usize = 8;
 /// Maximum length of the state, in characters.
 const STATE_CHARS: usize = 800;
 /// Maximum number of an episode's files whose changes are reported, the latest: checking one takes microseconds.

@@ -34,6 +34,8 @@ const REPLACING_WORTH: usize = 2;
 const DETAILED_WORTH: usize = 3;
 /// Worth of a point below a heading of decisions.
 const LISTED_WORTH: usize = 3;
+/// A longer text before a colon is no lead.
+const LEAD_WORDS: usize = 4;
 /// Directory of an agent's own plans, which are no part of the work.
 const PLANS: &str = "/.claude/plans/";
 
@@ -321,7 +323,7 @@ fn is_of_checks(sentence: &Sentence<'_>) -> bool {
 /// Returns true for a text whose lead says that it is about something else than the change: `Current state: …`.
 fn is_led_aside(text: &str) -> bool {
     let lead = text.split_once(": ").map_or("", |(lead, _)| lead);
-    Signs::read(lead).has_any(&[Sign::AsideHead, Sign::CheckHead])
+    lead.split_whitespace().count() <= LEAD_WORDS && Signs::read(lead).has_any(&[Sign::AsideHead, Sign::CheckHead])
 }
 
 /// Returns what stands before a sentence in its paragraph.

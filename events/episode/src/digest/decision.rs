@@ -106,8 +106,7 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         let (persons, agents): (Vec<Found>, Vec<Found>) = once.into_iter().partition(|found| found.by_person);
         let mut said = SeenTexts::default();
         persons.iter().for_each(|found| _ = said.is_new(&found.said.text));
-        let agents = agents.into_iter().filter(|found| said.is_new(&found.said.text));
-        let mut list = without_repetitions(agents.map(|found| (found.place, found.said)).collect());
+        let mut list = without_repetitions(agents.into_iter().map(|found| (found.place, found.said)).collect(), said);
         list.extend(persons.into_iter().map(|found| found.said));
         list.sort_by_key(|said| said.line);
         super::keep(&mut list, MAX_ENTRIES, |_| true);
@@ -387,7 +386,7 @@ fn ended(timeline: &Timeline<'_>, plans: &[Plan<'_>], found: &[Found]) -> BTreeM
         let prompt = place.and_then(|place| prompts.rev().find(|said| said.place < place));
         ended.entry(at).or_insert_with(|| prompt.map(|it| pointed(&format!("User: {}", it.text), &it)));
     }
-    for at in fallen::refuted(timeline, found).chain(taken_back(timeline, plans, found)) {
+    for at in fallen::refuted(timeline, found).chain(taken_back(timeline, found)) {
         ended.entry(at).or_insert(None);
     }
     for (at, later) in settled.iter().enumerate() {
@@ -399,27 +398,19 @@ fn ended(timeline: &Timeline<'_>, plans: &[Plan<'_>], found: &[Found]) -> BTreeM
     ended
 }
 
-/// Returns the indices of the agent's choices of rounds of which every edit was taken back.
-fn taken_back<'f>(
-    timeline: &'f Timeline<'_>,
-    plans: &'f [Plan<'_>],
-    found: &'f [Found],
-) -> impl Iterator<Item = usize> + 'f {
-    let gone = timeline.rounds.iter().filter(|round| {
-        let mut edits =
-            round.deeds.clone().filter(|at| timeline.deeds[*at].succeeded() && timeline.deeds[*at].edit().is_some());
-        let first = edits.next();
-        first.is_some_and(|first| edits.chain([first]).all(|at| timeline.undone.edits.contains(&at)))
-    });
-    let replies: BTreeSet<usize> = gone.flat_map(|round| round.replies.iter().map(|reply| reply.place)).collect();
-    let stays = |found: &Found| Signs::read(&found.said.text).has_any(&[Sign::Keep, Sign::Revert]);
-    let is_gone = move |found: &Found| {
-        !found.by_person
-            && replies.contains(&found.place)
-            && !plans.iter().any(|plan| plan.place == found.place)
-            && !stays(found)
+/// Returns the indices of the agent's choices in rounds of which every edit was taken back.
+fn taken_back<'f>(timeline: &'f Timeline<'_>, found: &'f [Found]) -> impl Iterator<Item = usize> + 'f {
+    let is_gone = |round: &&Round<'_>| {
+        let is_edit = |at: &usize| timeline.deeds[*at].succeeded() && timeline.deeds[*at].edit().is_some();
+        let mut edits = round.deeds.clone().filter(is_edit).peekable();
+        edits.peek().is_some() && edits.all(|at| timeline.undone.edits.contains(&at))
     };
-    found.iter().enumerate().filter(move |(_, found)| is_gone(found)).map(|(at, _)| at)
+    let gone = timeline.rounds.iter().filter(is_gone);
+    let replies: BTreeSet<usize> = gone.flat_map(|round| &round.replies).map(|reply| reply.place).collect();
+    // What says that it stays as it was is the outcome of taking back.
+    let stays = |found: &Found| Signs::read(&found.said.text).has_any(&[Sign::Keep, Sign::Revert]);
+    let own = found.iter().enumerate().filter(|(_, found)| !found.by_person);
+    own.filter(move |(_, found)| replies.contains(&found.place) && !stays(found)).map(|(at, _)| at)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::sentence::plain;
 use baton_words::WordList;
 
 /// Maximum number of words.
-pub(super) const MAX_WORDS: usize = 8;
+pub(crate) const MAX_WORDS: usize = 8;
 /// Maximum number of words of a phrase that can be cut nowhere.
 const MAX_WHOLE: usize = 10;
 /// Maximum number of words of the second part of a pair, with the conjunction.

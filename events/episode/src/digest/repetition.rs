@@ -58,16 +58,16 @@ impl SeenTexts {
     }
 }
 
-/// Sorts what was found by position and drops repetitions.
-pub(super) fn without_repetitions(mut found: Vec<(usize, Pointed)>) -> Vec<Pointed> {
+/// Sorts what was found by position and drops repetitions, also of what was `told` elsewhere.
+pub(super) fn without_repetitions(mut found: Vec<(usize, Pointed)>, mut told: SeenTexts) -> Vec<Pointed> {
     found.sort_by_key(|(place, _)| *place);
-    let mut told = SeenTexts::default();
+    let elsewhere = told.0.len();
     let mut once: Vec<Option<Pointed>> = Vec::new();
     for (_, pointed) in found {
         match told.add(&pointed.text) {
             Novelty::Same => continue,
-            Novelty::Instead(earlier) => once[earlier] = None,
-            Novelty::New => {}
+            Novelty::Instead(earlier) if earlier >= elsewhere => once[earlier - elsewhere] = None,
+            Novelty::Instead(_) | Novelty::New => {}
         }
         once.push(Some(pointed));
     }

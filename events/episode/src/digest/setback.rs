@@ -4,7 +4,7 @@
 //! Quotations, questions and conditions do not count.
 
 use super::excerpt::{head, one_line};
-use super::repetition::without_repetitions;
+use super::repetition::{SeenTexts, without_repetitions};
 use super::sentence::{Sentence, plain, sentences};
 use super::timeline::{Message, Timeline};
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed};
@@ -31,7 +31,7 @@ pub(super) fn setbacks(timeline: &Timeline<'_>) -> Vec<Pointed> {
         );
         found.extend(round.replies.iter().flat_map(|said| told(said, "")));
     }
-    let mut setbacks = without_repetitions(found);
+    let mut setbacks = without_repetitions(found, SeenTexts::default());
     super::keep(&mut setbacks, MAX_ENTRIES, |_| true);
     setbacks
 }

@@ -176,8 +176,8 @@ impl Recall {
 }
 
 /// Orders the sessions by their score and by what their conversations have of the question. `later` returns sessions, each
-/// with a later one that may have replaced it: that one ranks above it if it says at least a share of what it says. Returns true if the first
-/// has enough of the question for an answer to be claimed.
+/// with a later one that may have replaced it: that one ranks above it if it says at least a share of what it says. Returns
+/// true if the first has enough of the question for an answer to be claimed.
 fn by_evidence(
     sessions: &mut Vec<Session>,
     asked: &Intent,
