@@ -221,7 +221,7 @@ fn the_shipped_sessions_make_the_vault_that_was_expected() {
     assert_eq!(count(&folder), vault.files.len(), "no file too many");
     assert!(
         wrong.is_empty(),
-        "{}\nIs it meant? Then `{UPDATE}=1 cargo test -p baton-events --test vault`.",
+        "{}\nIs it meant? Then `{UPDATE}=1 cargo test -p baton-notes --test notes`.",
         wrong.join("\n")
     );
 }
