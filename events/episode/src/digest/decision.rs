@@ -12,7 +12,7 @@ use super::agent_choice::{self, Found, is_change, pointed};
 use super::commit_choice;
 use super::excerpt::{one_line, without_filter_mark};
 use super::plan::{self, Done, Plan};
-use super::question;
+use super::question::{self, named_option};
 use super::repetition::{SeenTexts, significant_words, without_repetitions};
 use super::request::before_log;
 use super::sentence::{asks, clauses, plain, sentences};
@@ -34,6 +34,8 @@ const LED_QUESTION_CHARS: usize = 160;
 const MAX_STEERING_BYTES: usize = 1_500;
 /// Number of last sentences of a reply in which the question that the next prompt answers is looked for.
 const LAST_SENTENCES: usize = 3;
+/// Number of last replies in which the option that a prompt names is looked for.
+const OPTION_ROUNDS: usize = 3;
 /// A word of fewer bytes names nothing.
 const NAMING_BYTES: usize = 6;
 /// A word of fewer bytes says nothing of what is asked.
@@ -69,7 +71,7 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let work = Work { changes: last_change.is_some(), first_change };
     let mut before: Option<&Round<'_>> = None;
     for (index, round) in timeline.rounds.iter().enumerate() {
-        let said = round.prompt.as_ref().map(|prompt| of_prompt(timeline, round, prompt, before, work));
+        let said = round.prompt.as_ref().map(|prompt| of_prompt(timeline, (index, round), prompt, before, work));
         if !round.replies.is_empty() || !round.deeds.is_empty() {
             before = Some(round);
         }
@@ -165,7 +167,7 @@ fn told_last(found: Vec<Found>) -> Vec<Found> {
 /// Returns what a prompt decides.
 fn of_prompt(
     timeline: &Timeline<'_>,
-    round: &Round<'_>,
+    (index, round): (usize, &Round<'_>),
     prompt: &Message<'_>,
     before: Option<&Round<'_>>,
     work: Work,
@@ -200,7 +202,7 @@ fn of_prompt(
     if stops_plan && !asks(own) && significant_words(own).len() >= TELLING_WORDS {
         return vec![found(format!("User on the plan: {own}"))];
     }
-    if let Some(chosen) = chosen(prompt, before) {
+    if let Some(chosen) = picked(prompt, &timeline.rounds[..index]).or_else(|| chosen(prompt, before)) {
         return vec![found(chosen)];
     }
     let reply = round.replies.first();
@@ -245,8 +247,16 @@ fn answer(question: &str, reply: &Message<'_>) -> String {
     )
 }
 
-/// Returns the choice that a short prompt makes between the options of the agent's last question, or by naming again what
-/// the agent offered: `ok, the small one then`.
+/// Returns the option of one of the last lists that a short prompt names by its label.
+fn picked(prompt: &Message<'_>, earlier: &[Round<'_>]) -> Option<String> {
+    let replies = earlier.iter().rev().filter_map(|round| round.replies.last()).take(OPTION_ROUNDS);
+    let mut options = replies.enumerate().filter_map(|(back, reply)| named_option(reply.text, prompt.text, back > 0));
+    let option = sentences(options.next()?).into_iter().next().map(|first| plain(first.text))?;
+    Some(format!("User: {} ({option})", prompt.text))
+}
+
+/// Returns what a short prompt answers to the agent's last question, or chooses by naming again what the agent offered: `ok,
+/// the small one then`.
 fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
     let orders = Signs::read(without_assent(prompt.text)).begins(Sign::Order);
     if prompt.text.len() > DECISION_CHARS || orders || asks(prompt.text) {
@@ -257,8 +267,8 @@ fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
     let agreed = clauses(prompt.text).next().filter(|first| Signs::read(first).begins(Sign::Assent));
     let named = agreed.map(significant_words).unwrap_or_default();
     let names = |sentence: &str| !named.is_disjoint(&significant_words(sentence));
-    let option = question::named_option(reply.text, prompt.text);
-    let texts = || all.iter().rev().map(|sentence| sentence.text);
+    // An item of a list of options asks nothing.
+    let texts = || all.iter().rev().filter(|sentence| !sentence.point).map(|sentence| sentence.text);
     // Otherwise the person goes on with something else.
     let said = significant_words(prompt.text);
     let answers = Signs::read(prompt.text);
@@ -267,13 +277,12 @@ fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
         || texts().take(LAST_SENTENCES).any(|sentence| !said.is_disjoint(&significant_words(sentence)));
     let is_answered = |sentence: &str| {
         is_left_to_the_reader(sentence) && picks_up
-            || Signs::read(sentence).asks() && (option.is_some() || names(sentence))
+            || Signs::read(sentence).asks() && names(sentence)
     };
     let question = texts().take(LAST_SENTENCES).find(|sentence| is_answered(sentence));
     let question = question.or_else(|| texts().find(|sentence| proposes(sentence) && names(sentence)));
     let question = one_line(&question.map(plain)?, QUESTION_CHARS);
-    let option = option.map(|option| format!(" ({})", plain(option)));
-    Some(format!("{question} User: {}{}", prompt.text, option.unwrap_or_default()))
+    Some(format!("{question} User: {}", prompt.text))
 }
 
 /// Returns what a person said to a tool: answers with their questions, a refusal with its reason.

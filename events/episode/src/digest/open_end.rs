@@ -69,7 +69,6 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], tree: &mu
     ends.unresolved.extend(filed_issue::left_open(timeline));
     ends.unresolved.extend(questions(timeline));
     ends.unresolved.extend(plan::unapproved(timeline).map(|plan| plan.told));
-    ends.unresolved.extend(plan::left_out(timeline));
     ends.unresolved.extend(unchecked::by_hand(timeline));
     for todo in todo::open(timeline) {
         let text = one_line(&plain(&without_filter_mark(todo.text)), LINE_CHARS);
@@ -84,8 +83,7 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], tree: &mu
     add_stated(timeline, &mut ends, tree.also_modified.is_some());
     let mut told = SeenTexts::default();
     for list in [&mut ends.unresolved, &mut ends.next_steps] {
-        let matter = |text: &str| text.strip_prefix(plan::NOT_DONE).unwrap_or(text).to_owned();
-        list.retain(|entry| !entry.text.is_empty() && told.is_new(&matter(&entry.text)));
+        list.retain(|entry| !entry.text.is_empty() && told.is_new(&entry.text));
         list.sort_by_key(|entry| entry.line);
         super::keep(list, MAX_ENTRIES, |_| true);
     }

@@ -1,10 +1,8 @@
-//! Approved plans: what they decide, and which of the files they name nobody touched.
+//! Approved plans: what they decide.
 
-mod left_out;
 mod reported;
 mod unapproved;
 
-pub(super) use self::left_out::left_out;
 pub(super) use self::unapproved::unapproved;
 
 use std::borrow::Cow;
@@ -24,8 +22,6 @@ use baton_conversation::item::Act;
 use baton_conversation::quoted_text::own_words;
 use baton_conversation::record::Timestamp;
 
-/// Label of an item about a file that nobody touched.
-pub(super) const NOT_DONE: &str = "Planned and not done: ";
 /// Maximum number of choices from a list of decisions, and from the other sentences of a plan.
 const MAX_LISTED: usize = 12;
 const MAX_OF_SENTENCES: usize = 4;

@@ -52,10 +52,10 @@ pub fn answered(text: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// Returns the option of the agent's list that a few words name by its number or letter: `2`, `option b please`.
-pub(super) fn named_option<'a>(reply: &'a str, answer: &str) -> Option<&'a str> {
-    let bare = |word: &'_ str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    let words: Vec<String> = answer.split_whitespace().take(MAX_NAMING_WORDS + 1).map(bare).collect();
+/// Returns the option of the agent's list that a few words name by its number or letter: `2`, `option b please`, `方案 B`.
+/// `is_earlier` for a list of an earlier reply, where a bare number says nothing.
+pub(super) fn named_option<'a>(reply: &'a str, answer: &str, is_earlier: bool) -> Option<&'a str> {
+    let words: Vec<String> = answer.split_whitespace().take(MAX_NAMING_WORDS + 1).flat_map(label_apart).collect();
     let is_label = |(at, word): &(usize, &String)| {
         let is_letter = word.len() == 1 && word.starts_with(|c: char| c.is_ascii_lowercase());
         let is_number = word.len() == 1 && word.starts_with(|c: char| c.is_ascii_digit());
@@ -63,21 +63,47 @@ pub(super) fn named_option<'a>(reply: &'a str, answer: &str) -> Option<&'a str> 
         // A number after an agreement may count something: `yes, 2 of them`.
         let agreed = || words[..*at].iter().all(|word| is_agreement(word));
         let ends = || words[at + 1..].iter().all(|word| is_agreement(word));
-        is_number && (before.is_some_and(|word| LABELLING.contains(&word)) || agreed() && ends())
-            || is_letter && (words.len() == 1 || before == Some(OPTION))
+        let is_led = before.is_some_and(|word| LABELLING.contains(&word) || has_label(reply, word, words[*at].as_str()));
+        (is_number || is_letter) && is_led || !is_earlier && (is_number && agreed() && ends() || is_letter && words.len() == 1)
     };
     let mut labels = words.iter().enumerate().filter(is_label);
-    let (_, label) = labels.next().filter(|_| words.len() <= MAX_NAMING_WORDS && labels.next().is_none())?;
-    reply.lines().rev().find_map(|line| {
-        let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
-        let line = line
-            .get(..OPTION.len())
-            .filter(|begin| begin.eq_ignore_ascii_case(OPTION))
-            .map_or(line, |begin| line[begin.len()..].trim_start());
-        let begin = line.get(..label.len()).filter(|begin| begin.eq_ignore_ascii_case(label))?;
-        let text = line[begin.len()..].strip_prefix(['.', ')', ':'])?.trim();
-        (!text.is_empty()).then_some(text)
-    })
+    let (at, label) = labels.next().filter(|_| words.len() <= MAX_NAMING_WORDS && labels.next().is_none())?;
+    let lead = at.checked_sub(1).map_or(OPTION, |at| words[at].as_str());
+    let option = |line: &'a str| labelled(line, lead, label).or_else(|| labelled(line, OPTION, label));
+    reply.lines().rev().find_map(option).filter(|text| !text.is_empty())
+}
+
+/// Returns the bare word in lower case, apart from the letter behind it in a script without spaces: `方案B`.
+fn label_apart(word: &str) -> Vec<String> {
+    let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let lead = bare.trim_end_matches(|c: char| c.is_ascii_alphanumeric());
+    match bare.split_at(lead.len()) {
+        (lead, label) if !lead.is_empty() && label.len() == 1 => vec![lead.to_owned(), label.to_owned()],
+        _ => vec![bare],
+    }
+}
+
+/// Returns true if a line of the reply has this label behind this word.
+fn has_label(reply: &str, lead: &str, label: &str) -> bool {
+    reply.lines().filter(|line| starts_with(bare_line(line), lead).is_some()).any(|line| labelled(line, lead, label).is_some())
+}
+
+/// Returns what stands behind the label with which a line begins, with or without the word that leads to labels.
+fn labelled<'a>(line: &'a str, lead: &str, label: &str) -> Option<&'a str> {
+    let line = bare_line(line);
+    let line = starts_with(line, lead).map_or(line, str::trim_start);
+    let rest = starts_with(line, label)?.trim_start_matches([' ', '*']);
+    rest.strip_prefix(['.', ')', ':', '：', '—', '–', '-']).map(str::trim)
+}
+
+fn bare_line(line: &str) -> &str {
+    line.trim_start_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// Strips a beginning in either case.
+fn starts_with<'a>(text: &'a str, begin: &str) -> Option<&'a str> {
+    let head = text.get(..begin.len()).filter(|head| head.to_lowercase() == begin)?;
+    Some(&text[head.len()..])
 }
 
 /// Returns true for a word that only agrees or is polite.
@@ -107,7 +133,7 @@ mod tests {
     #[test]
     fn an_option_is_named_by_its_label() {
         let list = "Two ways:\n1. **A table** for all\n2) A list\n\n**Option B: A file**\nWhich one?";
-        let check = |answer: &str, expected: Option<&str>| assert_eq!(named_option(list, answer), expected, "{answer}");
+        let check = |answer: &str, expected: Option<&str>| assert_eq!(named_option(list, answer, false), expected, "{answer}");
         check("1", Some("**A table** for all"));
         check("let's do option 2.", Some("A list"));
         check("b", Some("A file**"));
@@ -122,6 +148,15 @@ mod tests {
         check("yes, 2 of them", None);
         check("take 1 of the tables and put it there", None);
         check("", None);
+        check("good. implement option B then", Some("A file**"));
+        let list = "**Option A — a table (1 line).** Quick.\n**Option B — a file (2 lines).** Slow.\n\nWant me to?";
+        assert_eq!(named_option(list, "do option b", true), Some("a file (2 lines).** Slow."));
+        let list = "### 方案 A：默认\n### 方案 B：打印警告\n你倾向哪种？";
+        for answer in ["方案 B", "方案B", "用方案B吧"] {
+            let expected = Some("打印警告").filter(|_| !answer.ends_with('吧'));
+            assert_eq!(named_option(list, answer, false), expected, "{answer}");
+        }
+        assert_eq!(named_option("Plan b is the winch.", "in b", false), None);
     }
 
     #[test]

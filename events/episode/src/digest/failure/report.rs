@@ -227,7 +227,9 @@ fn complaint(text: &str) -> Option<String> {
     let is_short = !is_document(text) && text.len() <= MAX_PROMPT_BYTES;
     let all = sentences(text);
     let states = is_short && without_politeness(text) == without_salutation(text) && !clauses(text).any(asks);
-    all.first().filter(|_| states).map(|first| plain(first.text))
+    // `Stop.` complains of nothing.
+    let says = |first: &&Sentence<'_>| first.text.contains(' ') || !first.text.is_ascii();
+    all.first().filter(says).filter(|_| states).map(|first| plain(first.text))
 }
 
 /// Returns true if the agent concluded that it changed something.

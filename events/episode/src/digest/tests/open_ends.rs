@@ -161,36 +161,6 @@ fn the_last_words_say_what_is_left_unless_something_was_changed_since() {
 }
 
 #[test]
-fn files_of_a_plan_that_nobody_touched_are_open_if_others_of_the_list_were() {
-    let plan = "Implement the following plan:\n\n# Pages\n\n## Files\n1. `src/page.rs` - pages\n2. **src/list.rs**: lists\n3. `README.md` - say so\n4. `old.md` - update (if there)\n\n## See\n- `src/lib.rs` has one\n";
-    let half = || Session::default().prompt(plan).edit("/srv/src/page.rs", 1, 1);
-    let left_out = (1, "Planned and not done: `README.md` - say so");
-    check(half().reply("Pages are there."), &[], &[]);
-    check(half().edit("/srv/src/list.rs", 1, 1).reply("Pages are there."), &[left_out], &[]);
-    check(half().edit("/srv/src/list.rs", 1, 1).ok("sed -i s/a/b/ README.md").reply("Pages are there."), &[], &[]);
-    let looked = half().edit("/srv/src/list.rs", 1, 1).read("/srv/README.md");
-    check(looked.reply("Pages are there."), &[], &[]);
-    let changed = half().edit("/srv/src/list.rs", 1, 1).prompt("no, leave the text out").reply("It stays as it was.");
-    check(changed, &[], &[]);
-}
-
-#[test]
-fn steps_of_a_plan_that_nothing_speaks_of_are_open_if_most_others_were_done() {
-    let plan = "Implement the following plan:\n\n# Winch\nIt is slow.\n\n## Drum\n1. **Add rope counters** - by day\n2. **Add brake lights** - red\n3. **Write drum tables** as text\n4. **Add sail covers** against rain\n\n## Later\n1. **Add crane bells** if there is time\n2. **Add lever grips**\n";
-    let said = "Rope counters, brake lights, drum tables and lever grips are there.";
-    let left = [(1, "Planned and not done: Add sail covers against rain")];
-    let done = || Session::default().prompt(plan).edit("winch.rs", 1, 1);
-    check(done().reply(said), &[], &[]);
-    let long = plan.replace("## Later", "5. **Add crane hooks**\n\n## Later");
-    let done = || Session::default().prompt(&long).edit("winch.rs", 1, 1);
-    let said = format!("{said} So are the crane hooks.");
-    check(done().reply(&said), &left, &[]);
-    check(done().wrote("sails.rs", "fn cover_all_sails()").reply(&said), &[], &[]);
-    check(done().reply(&said).prompt("no, leave the sails alone").reply("They stay."), &[], &[]);
-    check(done().reply("All is done."), &[], &[]);
-}
-
-#[test]
 fn what_a_plan_wants_checked_by_hand_is_open_if_nobody_can_have_checked_it() {
     let plan = "Implement the following plan:\n\n# Pages\n\n## Verification\n1. `make test`\n2. Open the list of ships in the UI\n3. Click a ship:\n   - its page opens\n4. Read the log\n\nIf you need more, look there.\n";
     let done = |session: Session| session.reply("Each ship has its page.");
