@@ -1,5 +1,7 @@
 //! One paragraph for the next person or agent: the goal, the state, what was decided, what is open, and how to check.
 
+use std::collections::BTreeSet;
+
 use super::check;
 use super::clause::{clause_within, shortened};
 use super::command::Command;
@@ -142,12 +144,14 @@ pub(super) fn concluded(
     let main = main_task(timeline, tasks).map_or(&[][..], |main| &tasks[main].rounds);
     let mut said: Vec<Said<'_>> = Vec::new();
     // What was done in a round that concludes nothing is told by the next one that does.
-    let mut begun = Work::default();
+    let (mut begun, mut files) = (Work::default(), BTreeSet::new());
     for (at, (round, conclusion)) in timeline.rounds.iter().zip(conclusions).enumerate() {
         let work = begun.with(Work::of(timeline, round, main.binary_search(&at).is_ok()));
+        let deeds = timeline.deeds[round.deeds.clone()].iter();
+        files.extend(deeds.flat_map(|deed| file::written(deed)).map(|(path, ..)| path.to_owned()));
         begun = match conclusion {
             Some(conclusion) => {
-                said.push(Said { conclusion, work });
+                said.push(Said { conclusion, work, files: std::mem::take(&mut files) });
                 Work::default()
             }
             None if work.edits => work,
@@ -172,8 +176,9 @@ pub(super) fn concluded(
     // What the main task came to is told before what was done last.
     let main = before.iter().rfind(|said| works(said) && said.work.is_main).filter(|_| !last.work.is_main);
     // What is added at the end is told after what it was added to.
-    let larger = || before.iter().rfind(|said| works(said) && last.work.lines * ADDITION <= said.work.lines);
-    let before = || larger().or_else(|| before.iter().rfind(|said| works(said)).filter(|_| is_short(last.told())));
+    let is_same = |said: &&Said<'_>| works(said) && !said.files.is_disjoint(&last.files);
+    let larger = || before.iter().rfind(|said| is_same(said) && last.work.lines * ADDITION <= said.work.lines);
+    let before = || larger().or_else(|| before.iter().rfind(is_same).filter(|_| is_short(last.told())));
     let quoted = |said: &Said<'_>| said.within(QUOTED_CHARS).or_else(|| clause_within(said.told(), QUOTED_CHARS));
     // What the last one tells again stands there as it is now.
     let before =
@@ -192,6 +197,8 @@ fn is_short(told: &str) -> bool {
 struct Said<'t> {
     conclusion: &'t Conclusion<'t, 't>,
     work: Work,
+    /// What it edits.
+    files: BTreeSet<String>,
 }
 
 /// The work of a round.

@@ -99,7 +99,14 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let ended = ended(timeline, &plans, &found);
     let (mut superseded, in_force): (Vec<_>, Vec<_>) =
         found.into_iter().enumerate().partition(|(at, _)| ended.contains_key(at));
-    superseded.retain(|(at, _)| ended.get(at).is_some_and(Option::is_some));
+    // What a person asks for again is neither in force by the first word nor overruled.
+    let is_back = |found: &Found, by: &Pointed| {
+        let Some(chosen) = settled(&found.said.text).chosen else { return false };
+        let prompts = timeline.rounds.iter().filter_map(|round| round.prompt).filter(|later| later.line > by.line);
+        let names = |text: &str| text.split(|c: char| !c.is_alphanumeric()).any(|word| word.to_lowercase() == chosen);
+        prompts.into_iter().any(|later| names(later.text))
+    };
+    superseded.retain(|(at, found)| ended.get(at).and_then(Option::as_ref).is_some_and(|by| !is_back(found, by)));
     let key = |said: &Pointed| (said.line, said.text.clone());
     let overruled_by =
         superseded.iter().filter_map(|(at, found)| Some((key(&found.said), ended.get(at)?.clone()?))).collect();
@@ -267,18 +274,17 @@ fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
     let agreed = clauses(prompt.text).next().filter(|first| Signs::read(first).begins(Sign::Assent));
     let named = agreed.map(significant_words).unwrap_or_default();
     let names = |sentence: &str| !named.is_disjoint(&significant_words(sentence));
-    // An item of a list of options asks nothing.
-    let texts = || all.iter().rev().filter(|sentence| !sentence.point).map(|sentence| sentence.text);
+    // What is asked in brackets explains an option.
+    let is_whole = |text: &&str| text.matches('(').count() == text.matches(')').count();
+    let texts = || all.iter().rev().map(|sentence| sentence.text).filter(is_whole);
     // Otherwise the person goes on with something else.
     let said = significant_words(prompt.text);
     let answers = Signs::read(prompt.text);
     let picks_up = [Sign::Assent, Sign::Steer, Sign::Object].iter().any(|sign| answers.begins(*sign))
         || answers.has(Sign::Hedge)
         || texts().take(LAST_SENTENCES).any(|sentence| !said.is_disjoint(&significant_words(sentence)));
-    let is_answered = |sentence: &str| {
-        is_left_to_the_reader(sentence) && picks_up
-            || Signs::read(sentence).asks() && names(sentence)
-    };
+    let is_answered =
+        |sentence: &str| is_left_to_the_reader(sentence) && picks_up || Signs::read(sentence).asks() && names(sentence);
     let question = texts().take(LAST_SENTENCES).find(|sentence| is_answered(sentence));
     let question = question.or_else(|| texts().find(|sentence| proposes(sentence) && names(sentence)));
     let question = one_line(&question.map(plain)?, QUESTION_CHARS);

@@ -63,8 +63,10 @@ pub(super) fn named_option<'a>(reply: &'a str, answer: &str, is_earlier: bool) -
         // A number after an agreement may count something: `yes, 2 of them`.
         let agreed = || words[..*at].iter().all(|word| is_agreement(word));
         let ends = || words[at + 1..].iter().all(|word| is_agreement(word));
-        let is_led = before.is_some_and(|word| LABELLING.contains(&word) || has_label(reply, word, words[*at].as_str()));
-        (is_number || is_letter) && is_led || !is_earlier && (is_number && agreed() && ends() || is_letter && words.len() == 1)
+        let is_led =
+            before.is_some_and(|word| LABELLING.contains(&word) || has_label(reply, word, words[*at].as_str()));
+        (is_number || is_letter) && is_led
+            || !is_earlier && (is_number && agreed() && ends() || is_letter && words.len() == 1)
     };
     let mut labels = words.iter().enumerate().filter(is_label);
     let (at, label) = labels.next().filter(|_| words.len() <= MAX_NAMING_WORDS && labels.next().is_none())?;
@@ -85,7 +87,10 @@ fn label_apart(word: &str) -> Vec<String> {
 
 /// Returns true if a line of the reply has this label behind this word.
 fn has_label(reply: &str, lead: &str, label: &str) -> bool {
-    reply.lines().filter(|line| starts_with(bare_line(line), lead).is_some()).any(|line| labelled(line, lead, label).is_some())
+    reply
+        .lines()
+        .filter(|line| starts_with(bare_line(line), lead).is_some())
+        .any(|line| labelled(line, lead, label).is_some())
 }
 
 /// Returns what stands behind the label with which a line begins, with or without the word that leads to labels.
@@ -133,7 +138,8 @@ mod tests {
     #[test]
     fn an_option_is_named_by_its_label() {
         let list = "Two ways:\n1. **A table** for all\n2) A list\n\n**Option B: A file**\nWhich one?";
-        let check = |answer: &str, expected: Option<&str>| assert_eq!(named_option(list, answer, false), expected, "{answer}");
+        let check =
+            |answer: &str, expected: Option<&str>| assert_eq!(named_option(list, answer, false), expected, "{answer}");
         check("1", Some("**A table** for all"));
         check("let's do option 2.", Some("A list"));
         check("b", Some("A file**"));

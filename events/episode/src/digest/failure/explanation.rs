@@ -332,7 +332,9 @@ fn told<'m>(reply: &'m Message<'_>) -> impl Iterator<Item = Said<'m>> {
     let (line, at) = (reply.line, reply.at);
     sentences(reply.text).into_iter().enumerate().filter_map(move |(index, sentence)| {
         let signs = Signs::read(sentence.text);
-        let is_aside = signs.has_any(&[Sign::Result, Sign::Denial]) || signs.asks() || sentence.quoted;
+        // What is still to be done has mended nothing.
+        let is_due = [Sign::NextHead, Sign::RemainingHead].iter().any(|head| Signs::read(sentence.head).begins(*head));
+        let is_aside = signs.has_any(&[Sign::Result, Sign::Denial]) || signs.asks() || sentence.quoted || is_due;
         if is_aside || sentence.text.chars().count() > MAX_QUOTED_CHARS {
             return None;
         }

@@ -71,8 +71,10 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         let text = one_line(&format!("reported: {text}"), ERROR_CHARS);
         let next = timeline.rounds.iter().skip(at + 1).find_map(|round| round.prompt);
         // Another error shows that this one is gone.
-        let is_another =
-            |next: &str| is_pasted && !speech.is_about(next, &said) && !Signs::read(next).has(Sign::Result);
+        let is_another = |next: &str| {
+            let signs = Signs::read(next);
+            is_pasted && !speech.is_about(next, &said) && !signs.has(Sign::Result) && !signs.begins(Sign::Object)
+        };
         let is_back = next.is_some_and(|next| {
             speech.shows_again(&said, next.text)
                 || shown_line(next.text).is_none()

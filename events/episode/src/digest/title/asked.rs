@@ -37,7 +37,20 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     // A prompt that came to nothing was typed again.
     let answered = |round: &Round<'_>| !round.replies.is_empty() || !round.deeds.is_empty();
     let telling = |round: &&&Round<'_>| has_substance(typed(round));
-    let round = rounds.iter().find(|round| answered(round) && telling(round)).or_else(|| rounds.iter().find(telling));
+    // What is only looked at is looked at for the work that follows.
+    let works = |round: &&&Round<'_>| {
+        timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some())
+    };
+    let looks = |round: &&Round<'_>| {
+        clauses(typed(round)).first().is_some_and(|first| Signs::read(first.rest).begins(Sign::Look))
+    };
+    let asks =
+        |round: &&&Round<'_>| clauses(typed(round)).iter().any(|clause| clause.orders && clause.content >= MIN_CONTENT);
+    let first = rounds.iter().find(|round| answered(round) && telling(round));
+    let begun = first
+        .filter(|first| looks(first) && !works(first))
+        .and_then(|_| rounds.iter().find(|round| works(round) && telling(round) && asks(round)));
+    let round = begun.or(first).or_else(|| rounds.iter().find(telling));
     let says = |round: &&&Round<'_>| {
         let text = typed(round);
         !text.is_empty() && !is_for_the_harness(text) && !is_greeting(text)
@@ -68,6 +81,12 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
         .map(label)
         .or_else(fault)
         .or_else(pointed)
+        .or_else(|| {
+            clauses
+                .first()
+                .filter(|first| first.content >= MIN_CONTENT && fits(first.rest))
+                .map(|first| label(first.rest))
+        })
         .or_else(|| rounds.iter().find_map(|round| concluded(timeline, round)))
         .or_else(|| chosen.or_else(|| clauses.first().map(|clause| clause.rest)).map(label))
         .unwrap_or_else(|| label(text));
