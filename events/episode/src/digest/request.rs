@@ -44,7 +44,7 @@ pub(super) struct Clause<'a> {
     pub(super) asks: bool,
     /// True if it begins with an order such as `look`, `fix`.
     pub(super) orders: bool,
-    troubles: bool,
+    pub(super) troubles: bool,
     /// True if it says what is not to be done.
     negates: bool,
     /// True if it points to something that stands elsewhere: `fix these`.
@@ -212,9 +212,28 @@ pub(super) fn content(clause: &str) -> usize {
     named.count() + wide + clause.matches(['"', '`']).count() / 2
 }
 
-/// Strips the command that asks for a plan, which says nothing about what is planned.
+/// Strips the command before a request: `/plan` says nothing about what is planned.
 pub(super) fn without_command(text: &str) -> &str {
-    text.strip_prefix("/plan ").map(str::trim_start).filter(|rest| count(rest) >= MIN_WORDS).unwrap_or(text)
+    let command = text.strip_prefix('/').and_then(|rest| rest.split_once(char::is_whitespace));
+    let is_name = |name: &str| !name.is_empty() && !name.contains(['/', '.']);
+    let request = command.filter(|(name, _)| is_name(name)).map(|(_, rest)| rest.trim_start());
+    request.filter(|rest| count(rest) >= MIN_WORDS).unwrap_or(text)
+}
+
+/// Returns true if a prompt asks for something to be made or changed, and asks no question.
+pub(super) fn asks_for_work(text: &str) -> bool {
+    let asks = |clause: Clause<'_>| clause.asks && !clause.negates && !Signs::read(clause.text).begins(Sign::Look);
+    !questions(text) && own_sentences(text).iter().any(|own| clauses(own).into_iter().any(asks))
+}
+
+/// Returns true if a prompt only has something looked at: `read the plan`, `inspect the winch, do not edit yet`.
+pub(super) fn only_looks(text: &str) -> bool {
+    let own = own_sentences(text);
+    let all: Vec<Clause<'_>> = own.iter().flat_map(|own| clauses(own)).collect();
+    let looks = |clause: &Clause<'_>| Signs::read(clause.text).begins(Sign::Look);
+    let wants = |clause: &Clause<'_>| clause.asks || clause.orders || clause.troubles;
+    let is_idle = |clause: &Clause<'_>| looks(clause) || clause.negates || !wants(clause);
+    all.first().is_some_and(looks) && all.iter().all(is_idle) && !questions(text)
 }
 
 /// Returns what stands before the first line that looks like output.
