@@ -28,6 +28,8 @@ const TELLING_CHARS: usize = 60;
 const POINTING_WORDS: usize = 3;
 /// Maximum number of choices that are taken from one reply.
 const MAX_OF_REPLY: usize = 3;
+/// Maximum number of sentences of a reply that only tell how something was done.
+const MAX_OF_MEANS: usize = 2;
 /// Worth of a sentence by which one thing took the place of another, as the changes show, and of one that introduces its
 /// details.
 const REPLACING_WORTH: usize = 2;
@@ -81,6 +83,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
         let (leads_to_act, leads_to_edit) = (next_deed.is_some_and(acts), next_deed.is_some_and(is_change));
         let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
         let mut choices: Vec<Choice<'_>> = Vec::new();
+        let mut means: Vec<Choice<'_>> = Vec::new();
         let mut introduced = ("", false);
         for (at, sentence) in sentences.iter().enumerate() {
             if sentence.quoted
@@ -138,6 +141,14 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
                 {
                     1
                 }
+                0 if concludes
+                    && !is_of_checks(sentence)
+                    && told.tells_means()
+                    && changed().mentions(sentence.text) =>
+                {
+                    means.push(Choice { worth: 1, at, text: sentence.text });
+                    0
+                }
                 worth if concludes => worth,
                 _ => 0,
             };
@@ -147,6 +158,11 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             }
             let worth = worth + usize::from(taken) + usize::from(explained);
             choices.extend((worth > 0).then_some(Choice { worth, at, text: sentence.text }));
+        }
+        // Where nothing was chosen in so many words, how it was done tells what was.
+        if choices.is_empty() {
+            means.truncate(MAX_OF_MEANS);
+            choices = means;
         }
         choices.sort_by_key(|choice| Reverse(choice.worth));
         choices.truncate(MAX_OF_REPLY);

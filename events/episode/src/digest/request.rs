@@ -77,7 +77,9 @@ pub(super) fn own_sentences(text: &str) -> Vec<String> {
             Some(&text[..end.unwrap_or(text.len())])
         })
     });
-    own.take(MAX_SENTENCES).map(|sentence| sentence.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    // A backslash before a line end is how a terminal encodes a line break.
+    let words = |sentence: &str| sentence.split_whitespace().filter(|word| *word != "\\").collect::<Vec<_>>().join(" ");
+    own.take(MAX_SENTENCES).map(|sentence| words(sentence).trim_end_matches('\\').to_owned()).collect()
 }
 
 /// Returns true if a prompt asks for something, orders or reports trouble.
@@ -212,11 +214,11 @@ pub(super) fn content(clause: &str) -> usize {
     named.count() + wide + clause.matches(['"', '`']).count() / 2
 }
 
-/// Strips the command before a request: `/plan` says nothing about what is planned.
+/// Strips the command before a request that says by itself what is wanted: `/plan mend the winch`.
 pub(super) fn without_command(text: &str) -> &str {
     let command = text.strip_prefix('/').and_then(|rest| rest.split_once(char::is_whitespace));
-    let is_name = |name: &str| !name.is_empty() && !name.contains(['/', '.']);
-    let request = command.filter(|(name, _)| is_name(name)).map(|(_, rest)| rest.trim_start());
+    let tells = |(name, rest): &(&str, &str)| *name == "plan" || !name.contains(['/', '.']) && asks_for_work(rest);
+    let request = command.filter(tells).map(|(_, rest)| rest.trim_start());
     request.filter(|rest| count(rest) >= MIN_WORDS).unwrap_or(text)
 }
 

@@ -117,10 +117,10 @@ fn a_conversation_is_about_what_its_answers_share() {
 }
 
 #[test]
-fn the_goal_is_the_main_task_with_the_others_behind_it() {
+fn a_goal_is_told_in_the_order_in_which_it_was_asked() {
     let first = Session::default().prompt("Please grease the winch.").edit("src/winch.rs", 9, 0).reply("It is done.");
     let two = first.prompt("Please paint the mast in red.").edit("src/mast.rs", 12, 0).reply("It is done.");
-    let goal = "Goal: paint the mast in red. Before: grease the winch.";
+    let goal = "Goal: grease the winch. Then: paint the mast in red.";
     let episode = two.digest();
     assert!(episode.continuation_context.starts_with(goal), "{}", episode.continuation_context);
 }
@@ -188,4 +188,13 @@ fn a_greeting_is_neither_title_nor_goal_if_anything_else_was_said() {
     let titled = greeted().title(TitleSource::Model, "hi").prompt("Why does the winch hum?").reply("It is dry.");
     assert_eq!(told(titled), both("Why does the winch hum", "Why does the winch hum?"));
     assert_eq!(told(greeted()).0, "Hi");
+}
+
+#[test]
+fn what_is_only_looked_at_is_looked_at_for_the_work_that_follows() {
+    let looked = Session::default().prompt("Inspect the brake of the winch.").ok("ls").reply("It is in `brake.rs`.");
+    let built = looked.prompt("Build a second brake for the hoist").edit("src/brake.rs", 9, 0).reply("It is there.");
+    let Episode { title, objective, .. } = built.digest();
+    assert_eq!(title, "Build a second brake for the hoist");
+    assert_eq!(objective, "Build a second brake for the hoist");
 }

@@ -91,6 +91,13 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     Some(title).filter(|title| !title.is_empty())
 }
 
+/// Returns true if a task only asks for a look at something.
+pub(super) fn only_looked_at(timeline: &Timeline<'_>, task: &Task) -> bool {
+    let mut asked =
+        task.rounds.iter().map(|at| typed(&timeline.rounds[*at])).filter(|text| has_substance(text)).peekable();
+    asked.peek().is_some() && asked.all(only_looks)
+}
+
 /// Returns a clause up to the end of its sentence. What only reports is told from the beginning of its sentence if all of it
 /// fits.
 fn told<'t>(sentences: &'t [String], clause: &Clause<'t>) -> &'t str {
