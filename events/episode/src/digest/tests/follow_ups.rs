@@ -35,6 +35,16 @@ fn a_short_request_about_earlier_work_decides_if_the_work_shows_it() {
 }
 
 #[test]
+fn a_yes_takes_the_way_that_the_agent_proposes() {
+    let asked = |question: &str| Session::default().prompt("Where?").reply(&format!("Both would do. {question}"));
+    let question = "Should I use the drum instead of the jib?";
+    check(asked(question).prompt("yes please"), &[&format!("{question} User: yes please")]);
+    check(asked(question).prompt("no"), &[]);
+    check(asked("Should I commit it?").prompt("yes"), &[]);
+    check(asked("Shall I go on?").prompt("yes"), &[]);
+}
+
+#[test]
 fn what_a_person_forbids_decides() {
     let said = "Write the message but don't commit it";
     check(built().prompt(said).reply("Winch: a drum"), &[&format!("User: {said}")]);
