@@ -93,6 +93,9 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         let choices = if is_carried_out { plan.choices(&done) } else { Vec::new() };
         found.extend(choices.into_iter().map(|text| Found { place: plan.place, said: said(text), by_person: false }));
     }
+    if work.changes && found.iter().all(|found| commit_choice::is_commit_scope(&found.said.text)) {
+        found.extend(agent_choice::only_change(timeline));
+    }
     found.sort_by_key(|found| found.place);
     let ended = ended(timeline, &plans, &found);
     let (mut superseded, in_force): (Vec<_>, Vec<_>) =

@@ -174,7 +174,7 @@ fn a_request_behind_a_pasted_block_is_title_and_goal() {
     check_purpose(
         Session::default().prompt(&format!("{log}Can you straighten the mast of crane 7?")),
         "Straighten the mast of crane 7",
-        "Can you straighten the mast of crane 7?",
+        "Can you straighten the mast of crane 7?: error: the mast is bent",
     );
     check_purpose(
         Session::default().prompt("```\nlift(3)\nlift(4)\n```\nMake both of these lifts safer by night"),
