@@ -37,6 +37,8 @@ const DETAILED_WORTH: usize = 3;
 const LISTED_WORTH: usize = 3;
 /// A longer text before a colon is no lead.
 const LEAD_WORDS: usize = 4;
+/// Maximum number of edits of a small session.
+const MAX_SMALL: usize = 20;
 /// Shorter code names nothing of its own, in bytes.
 const NAMING_BYTES: usize = 4;
 /// Directory of an agent's own plans, which are no part of the work.
@@ -378,7 +380,10 @@ pub(super) fn only_change(timeline: &Timeline<'_>) -> Option<Found> {
     let round =
         timeline.rounds.iter().rfind(|round| timeline.deeds[round.deeds.clone()].iter().any(|it| it.began == last));
     let said = exchange::conclusion(timeline, round?)?;
-    let edits: Vec<&Edit> = edits().filter_map(Deed::effect).collect();
+    let edits: Vec<&Edit> = edits().filter_map(Deed::effect).take(MAX_SMALL + 1).collect();
+    if edits.len() > MAX_SMALL {
+        return None;
+    }
     let is_new = |code: &str| {
         let code = code.trim_end_matches("()");
         code.len() >= NAMING_BYTES

@@ -13,7 +13,7 @@ use super::commit_choice;
 use super::excerpt::{one_line, without_filter_mark};
 use super::plan::{self, Done, Plan};
 use super::question;
-use super::repetition::{SeenTexts, names_all, significant_words, tells_among_others, without_repetitions};
+use super::repetition::{SeenTexts, Telling, names_all, significant_words, without_repetitions};
 use super::request::before_log;
 use super::sentence::{asks, clauses, plain, sentences};
 use super::settled::{PRONOUNS, Settled, settled};
@@ -167,16 +167,13 @@ fn told_last(found: Vec<Found>) -> Vec<Found> {
         })
     };
     let mut again: Vec<bool> = (0..found.len()).map(is_told_again).collect();
+    let told: Vec<Telling<'_>> = found.iter().map(|found| Telling::read(&found.said.text)).collect();
     for at in 0..found.len() {
         for later in at + 1..found.len().min(at + MAX_ENTRIES) {
             let (one, other) = (&found[at], &found[later]);
-            let texts = (&*one.said.text, &*other.said.text);
             let are_the_agents = !one.by_person && !other.by_person && one.said.line != other.said.line;
-            if are_the_agents
-                && !again[at]
-                && !again[later]
-                && (tells_among_others(texts.0, texts.1) || tells_among_others(texts.1, texts.0))
-            {
+            let are_both_told = are_the_agents && !again[at] && !again[later];
+            if are_both_told && (told[at].has(&told[later]) || told[later].has(&told[at])) {
                 again[if matter[at].len() > matter[later].len() { later } else { at }] = true;
             }
         }

@@ -85,10 +85,11 @@ fn closed(title: &str) -> String {
     let mut open: Vec<(usize, char)> = Vec::new();
     for (at, c) in title.char_indices() {
         let is_inch = c == '"' && title[..at].ends_with(|c: char| c.is_ascii_digit());
-        match PAIRS.iter().find(|(begin, end)| c == *begin || c == *end) {
-            Some((_, end)) if open.last().is_some_and(|(_, begun)| begun == end) && c == *end => drop(open.pop()),
-            Some((begin, end)) if c == *begin && !is_inch => open.push((at, *end)),
-            _ => {}
+        let Some((begin, end)) = PAIRS.iter().find(|(begin, end)| c == *begin || c == *end) else { continue };
+        match open.iter().rposition(|(_, begun)| begun == end).filter(|_| c == *end) {
+            Some(begun) => open.truncate(begun),
+            None if c == *begin && !is_inch => open.push((at, *end)),
+            None => {}
         }
     }
     let Some((at, _)) = open.first() else { return title.to_owned() };
@@ -286,6 +287,7 @@ mod tests {
                 "Say hoist only what winch lifts today",
             ),
             ("Turn the crane (left", "Turn the crane"),
+            ("Read \"(\" as left", "Read \"(\" as left"),
             ("Hoist 5\" ropes", "Hoist 5\" ropes"),
             ("", ""),
             ("修复登录页面的错误，并且添加测试，然后提交代码，最后更新文档说明。", "修复登录页面的错误"),

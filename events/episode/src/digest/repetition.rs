@@ -79,18 +79,37 @@ pub(super) fn without_repetitions(mut found: Vec<(usize, Pointed)>, mut told: Se
     once.into_iter().flatten().collect()
 }
 
-/// Returns true if a text of several clauses says in one of them what another, of which it has most words, says.
-pub(super) fn tells_among_others(text: &str, other: &str) -> bool {
-    let clauses = without_brackets(text);
-    let (own, others) = (stems(&clauses), stems(&without_brackets(other)));
-    let clauses: Vec<&str> = clauses.split([',', ';']).filter(|clause| !clause.trim().is_empty()).collect();
-    let tells = |clause: &&str| {
-        let words = stems(clause);
-        let common = words.intersection(&others).count();
-        words.len() >= CLAUSE_WORDS && common * 4 >= words.len() * 3 && names_all(clause, other)
-    };
-    let fewest = own.len().min(others.len());
-    clauses.len() > 1 && own.intersection(&others).count() * 2 > fewest && clauses.iter().any(tells)
+/// What a text tells, in all and by clause.
+pub(super) struct Telling<'t> {
+    text: &'t str,
+    words: BTreeSet<String>,
+    /// Empty if there is only one.
+    clauses: Vec<(String, BTreeSet<String>)>,
+}
+
+impl<'t> Telling<'t> {
+    pub(super) fn read(text: &'t str) -> Self {
+        let bare = without_brackets(text);
+        let clauses = bare.split([',', ';']).map(|clause| (clause.to_owned(), stems(clause)));
+        let mut clauses: Vec<_> = clauses.filter(|(_, words)| !words.is_empty()).collect();
+        if clauses.len() == 1 {
+            clauses.clear();
+        }
+        Self { text, words: stems(&bare), clauses }
+    }
+
+    /// Returns true if one of several clauses says what another text, of which this one has most words, says.
+    pub(super) fn has(&self, other: &Self) -> bool {
+        let tells = |(clause, words): &(String, BTreeSet<String>)| {
+            words.len() >= CLAUSE_WORDS
+                && words.intersection(&other.words).count() * WHOLE >= words.len() * SAME
+                && names_all(clause, other.text)
+        };
+        let fewest = self.words.len().min(other.words.len());
+        !self.clauses.is_empty()
+            && self.words.intersection(&other.words).count() * 2 > fewest
+            && self.clauses.iter().any(tells)
+    }
 }
 
 /// Returns the beginnings of the words of a text, and of the parts of its names: `ropeLength` is two.
@@ -190,7 +209,7 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(tells_among_others(text, other), tells, "{text}: {other}");
+            assert_eq!(Telling::read(text).has(&Telling::read(other)), tells, "{text}: {other}");
         }
     }
 }

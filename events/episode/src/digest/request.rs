@@ -261,10 +261,9 @@ fn without_leading_block(text: &str) -> &str {
         let continues = is_within && !bare.is_empty() && (line.starts_with([' ', '\t']) || error.ends_with(bare));
         if is_fence || is_fenced || is_block(bare) || continues {
             is_within = true;
-        } else if bare.is_empty() && is_within {
-        } else if std::mem::take(&mut is_within) {
+        } else if !bare.is_empty() && std::mem::take(&mut is_within) {
             parts.push(from..at);
-        } else if let Some(part) = parts.last_mut() {
+        } else if let Some(part) = parts.last_mut().filter(|_| !is_within) {
             part.end = at;
         }
     }
@@ -277,7 +276,9 @@ fn without_leading_block(text: &str) -> &str {
 fn is_block(line: &str) -> bool {
     let begins = ["```", "$ ", "> ", "❯", "│", "└", "├", "┌", "|"].iter().any(|start| line.starts_with(start));
     let is_markup = line.starts_with('<') && line.ends_with('>');
-    let is_data = line.starts_with(['{', '}', '[', ']']) && !line.contains(") ") && !line.contains("] ");
+    let inner = line.strip_prefix(['{', '[']).map(str::trim_start);
+    let is_data = line.starts_with(['}', ']'])
+        || inner.is_some_and(|inner| inner.is_empty() || inner.starts_with(['"', '{', '[']));
     begins || is_markup || is_data || is_output(line)
 }
 
