@@ -137,6 +137,7 @@ fn reason_rank(line: &str) -> Rank {
         return Rank::Echo;
     }
     match rank(line) {
+        _ if line.starts_with(CONFLICT) => Rank::Cause,
         Rank::Other if NOTHING_DONE.iter().any(|part| line.contains(part)) => Rank::Hint,
         same @ (Rank::Preamble | Rank::Echo | Rank::Cause) => same,
         _ if finding(line).is_some() || line.starts_with("(fail) ") || is_marked(line) => Rank::Hint,
@@ -147,6 +148,9 @@ fn reason_rank(line: &str) -> Rank {
 /// Parts of lines that only repeat a failure, besides [`ECHOES`].
 static REPEATED: WordList = WordList::new(crate::WORDS, "repeated reasons");
 static REPEATS: LazyLock<AhoCorasick> = LazyLock::new(|| finder(REPEATED.iter().copied()));
+
+/// Begins a line in which git names a file that it could not merge: `CONFLICT (content): Merge conflict in a.rs`.
+const CONFLICT: &str = "CONFLICT (";
 
 /// Parts of lines in which git says why it did nothing.
 const NOTHING_DONE: &[&str] = &["nothing to commit", "nothing added to commit", "no changes added to commit"];

@@ -19,6 +19,7 @@ use super::substitution::Substitutions;
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, Pointed};
 use crate::lexicon::{Sign, Signs};
+use baton_conversation::item::Edit;
 
 /// Only this much of a longer reply, a document, is searched, in bytes.
 pub(super) const MAX_REPLY_BYTES: usize = 20_000;
@@ -38,6 +39,10 @@ const DETAILED_WORTH: usize = 3;
 const LISTED_WORTH: usize = 3;
 /// A longer text before a colon is no lead.
 const LEAD_WORDS: usize = 4;
+/// Maximum number of edits of a small session.
+const MAX_SMALL: usize = 20;
+/// Shorter code names nothing of its own, in bytes.
+const NAMING_BYTES: usize = 4;
 /// Directory of an agent's own plans, which are no part of the work.
 const PLANS: &str = "/.claude/plans/";
 
@@ -381,6 +386,35 @@ pub(super) fn has_worked(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
 /// Returns true if files were changed in a round.
 pub(super) fn has_changed(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
     timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some())
+}
+
+/// Returns the only sentence of the last conclusion after an edit that names code which the session wrote and which was not
+/// there before: for a session in which nothing else is a choice.
+pub(super) fn only_change(timeline: &Timeline<'_>) -> Option<Found> {
+    let edits = || timeline.deeds.iter().filter(|deed| deed.succeeded() && deed.edit().is_some());
+    let last = edits().next_back()?.began;
+    let round =
+        timeline.rounds.iter().rfind(|round| timeline.deeds[round.deeds.clone()].iter().any(|it| it.began == last));
+    let said = exchange::conclusion(timeline, round?)?;
+    let edits: Vec<&Edit> = edits().filter_map(Deed::effect).take(MAX_SMALL + 1).collect();
+    if edits.len() > MAX_SMALL {
+        return None;
+    }
+    let is_new = |code: &str| {
+        let code = code.trim_end_matches("()");
+        code.len() >= NAMING_BYTES
+            && edits.iter().any(|edit| edit.new_text.contains(code) && !edit.old_text.contains(code))
+    };
+    let tells = |sentence: &&Sentence<'_>| {
+        !sentence.quoted
+            && Told::read(sentence.text).is_some_and(|told| told.is_of_a_change())
+            && !stated::names_test(&sentence.text.to_lowercase())
+            && sentence.text.split('`').skip(1).step_by(2).any(is_new)
+    };
+    let all = sentences(head(said.text, MAX_REPLY_BYTES));
+    let mut told = all.iter().filter(tells);
+    let one = told.next().filter(|_| told.next().is_none())?;
+    Some(Found { place: said.place, said: pointed(&plain(one.text), said), by_person: false })
 }
 
 pub(super) fn pointed(text: &str, said: &Message<'_>) -> Pointed {

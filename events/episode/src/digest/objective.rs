@@ -88,7 +88,7 @@ fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
         };
     }
     let told = purpose(&typed(main), &timeline.undone, MAIN_TASK_CHARS);
-    all.push((at, closed(told.trim_end_matches([' ', '…']).to_owned())));
+    all.push((at, closed(without_politeness(told.trim_end_matches([' ', '…'])).to_owned())));
     all.sort_unstable();
     let all: Vec<String> = all.into_iter().map(|(_, told)| told).collect();
     sentences_within(&all.join(" Then: "), OBJECTIVE_CHARS)

@@ -1,10 +1,13 @@
 //! The clauses of a prompt, and which of them says what is wanted.
 
+use std::ops::Range;
+
 use super::excerpt::head;
 use super::label::{MIN_WORDS, count, is_loose};
 use super::sentence::{is_abbreviation, sentences};
 use super::{is_courtesy, is_greeting, without_salutation};
 use crate::lexicon::{Sign, Signs};
+use baton_conversation::filter::pasted_line;
 use baton_words::WordList;
 
 /// Maximum number of words of a prompt that only gives an order (`commit all`).
@@ -238,8 +241,9 @@ pub(super) fn only_looks(text: &str) -> bool {
     all.first().is_some_and(looks) && all.iter().all(is_idle) && !questions(text)
 }
 
-/// Returns what stands before the first line that looks like output.
+/// Returns what stands before the first line that looks like output, or what is said behind a block that stands first.
 pub(super) fn before_log(text: &str) -> &str {
+    let text = without_leading_block(text);
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let bare = line.trim_start();
@@ -259,6 +263,44 @@ pub(super) fn before_log(text: &str) -> &str {
         at += line.len();
     }
     text
+}
+
+/// Returns the request behind a block of output, code or data that a prompt begins with: of what stands outside of such
+/// blocks the first part that asks, or else the last.
+fn without_leading_block(text: &str) -> &str {
+    let begins = text.lines().map(str::trim).find(|line| !line.is_empty()).is_some_and(is_block);
+    if !begins {
+        return text;
+    }
+    let error = pasted_line(text).unwrap_or_default();
+    let (mut parts, mut at, mut is_fenced, mut is_within): (Vec<Range<usize>>, _, _, _) = (Vec::new(), 0, false, true);
+    for line in text.split_inclusive('\n') {
+        let (from, bare) = (at, line.trim());
+        at += line.len();
+        let is_fence = bare.starts_with("```");
+        is_fenced ^= is_fence;
+        let continues = is_within && !bare.is_empty() && (line.starts_with([' ', '\t']) || error.ends_with(bare));
+        if is_fence || is_fenced || is_block(bare) || continues {
+            is_within = true;
+        } else if !bare.is_empty() && std::mem::take(&mut is_within) {
+            parts.push(from..at);
+        } else if let Some(part) = parts.last_mut().filter(|_| !is_within) {
+            part.end = at;
+        }
+    }
+    let mut parts = parts.into_iter().map(|part| text[part].trim()).filter(|part| count(part) > 1);
+    let asks = |part: &&str| wants(part) || questions(part);
+    parts.clone().find(asks).or_else(|| parts.next_back()).unwrap_or(text)
+}
+
+/// Returns true for a line of a block: a fence, output, a line of data, of markup, of a table, of a terminal.
+fn is_block(line: &str) -> bool {
+    let begins = ["```", "$ ", "> ", "❯", "│", "└", "├", "┌", "|"].iter().any(|start| line.starts_with(start));
+    let is_markup = line.starts_with('<') && line.ends_with('>');
+    let inner = line.strip_prefix(['{', '[']).map(str::trim_start);
+    let is_data = line.starts_with(['}', ']'])
+        || inner.is_some_and(|inner| inner.is_empty() || inner.starts_with(['"', '{', '[']));
+    begins || is_markup || is_data || is_output(line)
 }
 
 /// Returns true for a line that a program prints: `[tag] …`, a time, a frame of a trace, a line of a diff, an error.
@@ -389,6 +431,16 @@ mod tests {
             ("[Image #1] The mast is bent\nand red", "[Image #1] The mast is bent\nand red"),
             ("See [the plan](a.md)\nand [the other](b.md)", "See [the plan](a.md)\nand [the other](b.md)"),
             ("no\n[Winch] over", "no\n[Winch] over"),
+            ("[Winch] turning\n[Winch] error: no hook\n\nWhy does it stop?", "Why does it stop?"),
+            (
+                "Traceback (most recent call last):\n  File \"a.py\"\nValueError: bent\nPlease repair it",
+                "Please repair it",
+            ),
+            ("```\nlift(3)\n```\nMake that faster\nand safer", "Make that faster\nand safer"),
+            ("{\n  \"tons\": 3\n}\nRead this from a file", "Read this from a file"),
+            ("error: bent\nTurn it left\n```\nturn(1)\n```\nas shown", "Turn it left"),
+            ("[the plan](a.md) says so\nand [the other](b.md)", "[the plan](a.md) says so\nand [the other](b.md)"),
+            ("error: bent", "error: bent"),
             ("The key is\n[redacted:token], hide it", "The key is\n[redacted:token], hide it"),
         ] {
             assert_eq!(before_log(text), own);

@@ -169,6 +169,21 @@ fn a_request_is_shortened_to_whole_phrases_in_every_language() {
 }
 
 #[test]
+fn a_request_behind_a_pasted_block_is_title_and_goal() {
+    let log = "[winch] turning left\n[winch] error: the mast is bent\n\n";
+    check_purpose(
+        Session::default().prompt(&format!("{log}Can you straighten the mast of crane 7?")),
+        "Straighten the mast of crane 7",
+        "Can you straighten the mast of crane 7?: error: the mast is bent",
+    );
+    check_purpose(
+        Session::default().prompt("```\nlift(3)\nlift(4)\n```\nMake both of these lifts safer by night"),
+        "Make both of these lifts safer by night",
+        "Make both of these lifts safer by night",
+    );
+}
+
+#[test]
 fn a_title_that_is_an_error_says_that_it_was_mended() {
     let reported = || Session::default().prompt("error: the winch is stuck at its mark");
     let mended = reported().edit("src/winch.rs", 4, 1).ok("cargo test").reply("Fixed: the winch turns past its mark.");
