@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fix::FixQuery;
+use super::mends::only_checks;
 use super::rate::time;
 use super::{MAX_TRIED, SHORT_CHARS};
 use baton_conversation::item::{Act, Body, Call, Item, Outcome};
@@ -63,6 +64,8 @@ struct OpenCall {
     looks: bool,
     /// True if a program is a check.
     checks: bool,
+    /// True if every program is one that mends nothing, or looks.
+    only_checks: bool,
 }
 
 impl<'q> AccountReader<'q> {
@@ -200,7 +203,7 @@ impl<'q> AccountReader<'q> {
                 &mut best.commands
             }
             // Commands after an edit check it.
-            Act::Shell if !call.looks && !is_rerun && best.files.is_empty() => &mut best.commands,
+            Act::Shell if !call.looks && !call.only_checks && !is_rerun && best.files.is_empty() => &mut best.commands,
             // A check may pass for another part first; anything else that succeeds has done what it should.
             Act::Shell if is_rerun && (has_changed || !call.checks) => {
                 self.is_open = false;
@@ -255,6 +258,7 @@ impl OpenCall {
             target: one_line(path.unwrap_or(line), SHORT_CHARS),
             looks: call.act == Act::Shell && programs.iter().all(|program| program.looks),
             checks: programs.iter().any(|program| check_kind(&program.name).is_some()),
+            only_checks: only_checks(line),
             programs: programs.into_iter().map(|program| program.name).collect(),
         }
     }

@@ -60,7 +60,19 @@ fn kinds_are_known_by_plain_words() {
     check("was ist beim Export noch offen", "open", "export");
     check("Warum kamen manche Einträge doppelt vor, und was wurde dagegen getan?", "decisions", "einträge doppelt");
     check("Pourquoi l'index est-il si lent ?", "decisions", "index lent");
-    check("为什么用缓存", "decisions", "用 缓存");
+    check("为什么用缓存", "decisions", "缓存");
+    for question in [
+        "wo haben wir aufgehört?",
+        "où en étions-nous ?",
+        "onde paramos",
+        "где мы остановились",
+        "どこまで進みましたか",
+    ] {
+        check(question, "latest", "");
+    }
+    check("was haben wir zu Skills entschieden", "decisions", "skills");
+    check("как мы исправили duplicate key", "solved", "duplicate key");
+    check("skills について何を決めましたか", "decisions", "skills");
     // Words that only look like signs.
     check("refresh token race", "", "refresh token race");
     check("open the database", "", "open database");
