@@ -13,6 +13,7 @@ const CORE_MAY_USE: &[(&str, &str)] = &[
     ("serde", "stored and wire shapes"),
     ("serde_json", "stored and wire shapes"),
     ("sha2", "content hash, chain of records"),
+    ("stop-words", "words that say nothing, by language; data only"),
     ("thiserror", "error types"),
     ("time", "RFC 3339; its clock is not used"),
     ("uuid", "name-based episode ids; its random ones are not used"),

@@ -49,6 +49,8 @@ pub struct AccountReader<'q> {
     replies: usize,
     /// Share of the failure's words in the quoted words of the agent.
     fit: f32,
+    /// Command lines that only checked: they are no attempts to mend it.
+    checked: BTreeSet<String>,
 }
 
 /// A call whose result has not come.
@@ -82,6 +84,7 @@ impl<'q> AccountReader<'q> {
             reply: None,
             replies: 0,
             fit: 0.0,
+            checked: BTreeSet::new(),
         }
     }
 
@@ -130,7 +133,9 @@ impl<'q> AccountReader<'q> {
 
     /// Returns the account and the share of the failure's words that its line has: 1 for the line itself.
     pub fn finish(self) -> Option<(f32, FixAccount)> {
-        Some((self.share, self.best?))
+        let mut best = self.best?;
+        [&mut best.commands, &mut best.tried].into_iter().for_each(|list| list.retain(|it| !self.checked.contains(it)));
+        Some((self.share, best))
     }
 
     /// Begins an account if the text is more about the failure than what was found before. Returns true if it is about
@@ -203,7 +208,7 @@ impl<'q> AccountReader<'q> {
                 &mut best.commands
             }
             // Commands after an edit check it.
-            Act::Shell if !call.looks && !call.only_checks && !is_rerun && best.files.is_empty() => &mut best.commands,
+            Act::Shell if !call.looks && !is_rerun && best.files.is_empty() => &mut best.commands,
             // A check may pass for another part first; anything else that succeeds has done what it should.
             Act::Shell if is_rerun && (has_changed || !call.checks) => {
                 self.is_open = false;
@@ -211,6 +216,9 @@ impl<'q> AccountReader<'q> {
             }
             _ => return,
         };
+        if call.only_checks {
+            self.checked.insert(call.target.clone());
+        }
         let path = call.target.clone();
         if !list.contains(&call.target) && list.len() < MAX_TRIED {
             list.push(call.target);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::Witness;
-use super::general::general_message;
+use super::general::{general_message, last_time};
 use super::how::newer;
 use super::likeness::{Likeness, without_random_tails};
 use super::mends::{is_over, only_checks};
@@ -249,7 +249,7 @@ pub fn fix(asked: &FixQuery, witnesses: &[Witness], limit: usize) -> Fix {
         (seen, resolved) => format!("{like}seen {} in {sessions}, went away {}{around}", times(seen), times(resolved)),
     };
     if seen == 0 && asked.is_general() {
-        return Fix { message: general_message(asked, witnesses), error: asked.line.clone(), ..Fix::default() };
+        return Fix { message: general_message(&asked.line, witnesses), error: asked.line.clone(), ..Fix::default() };
     }
     // Beside the failure itself, those that are only similar say nothing.
     let told = ranked.into_iter().filter(|known| known.is_same() || !exact);
@@ -454,11 +454,6 @@ pub fn with_accounts(fix: Fix, (accounts, by_words): (Vec<FixAccount>, bool)) ->
 fn place(trouble: &Trouble, witness: &Witness) -> Quote {
     let line = trouble.line.max(trouble.last_line);
     quote(&trouble.text, &witness.session, line, time(last_time(trouble)).as_ref())
-}
-
-/// Returns when the failure last occurred.
-pub(super) fn last_time(trouble: &Trouble) -> Option<i64> {
-    trouble.last_at.or(trouble.at)
 }
 
 fn sorted(list: &[String]) -> Vec<&str> {

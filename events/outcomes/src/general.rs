@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::fix::{FixQuery, last_time};
+use super::likeness::Likeness;
 use super::{SHORT_CHARS, Witness};
 use baton_episode::digest::one_line;
 use baton_events::schema::outcomes::Trouble;
@@ -12,12 +12,13 @@ use baton_events::schema::outcomes::Trouble;
 const MOST: usize = 3;
 
 /// Says that a failure is too general, with the last ones of each command of a program that it names.
-pub(super) fn general_message(asked: &FixQuery, witnesses: &[Witness]) -> String {
-    let said: Vec<String> = asked.line.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
+pub(super) fn general_message(line: &str, witnesses: &[Witness]) -> String {
+    let said: Vec<String> = line.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
     let mut last: BTreeMap<&str, &Trouble> = BTreeMap::new();
     for trouble in witnesses.iter().flat_map(|witness| &witness.outcomes.troubles) {
-        let is_named = trouble.command.split(' ').next().is_some_and(|program| said.iter().any(|it| it == program));
-        if !is_named || FixQuery::read(&trouble.text).is_general() {
+        let program = trouble.command.split(' ').next().filter(|program| !program.is_empty());
+        let is_named = program.is_some_and(|program| said.iter().any(|it| it == program));
+        if !is_named || Likeness::of(&trouble.text).is_general() {
             continue;
         }
         let known = last.entry(&trouble.command).or_insert(trouble);
@@ -31,6 +32,11 @@ pub(super) fn general_message(asked: &FixQuery, witnesses: &[Witness]) -> String
         last.iter().take(MOST).map(|(command, it)| format!("; `{command}`: {}", one_line(&it.text, SHORT_CHARS)));
     let lead = if last.is_empty() { "" } else { "; the last ones of the programs it names" };
     format!("too general: say a line of the error, its code, or the name of the test{lead}{}", told.collect::<String>())
+}
+
+/// Returns when a failure last occurred.
+pub(super) fn last_time(trouble: &Trouble) -> Option<i64> {
+    trouble.last_at.or(trouble.at)
 }
 
 #[cfg(test)]

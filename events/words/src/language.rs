@@ -11,6 +11,10 @@ const LEXICON: &str = include_str!("lexicon.txt");
 static WIDE: WordList = WordList::words(super::STOP_WORDS, "wide");
 static LEXICON_LINES: LazyLock<(Vec<Line>, Vec<Line>)> = LazyLock::new(|| (lines("asked"), lines("things")));
 
+/// Maximum number of words of a text, and of characters in one without spaces, that are read: what follows stays.
+const MAX_WORDS: usize = 200;
+const MAX_CHARS: usize = 1_000;
+
 /// A language whose stop words are known.
 pub struct Language {
     code: &'static str,
@@ -90,11 +94,7 @@ pub fn things() -> &'static [Line] {
 
 /// Returns true for a character of a script that is written without spaces.
 pub fn is_wide(c: char) -> bool {
-    is_kana(c) || matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
-}
-
-fn is_kana(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}')
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
 /// A question, read.
@@ -112,14 +112,15 @@ pub fn read(text: &str, all: bool) -> Question<'_> {
     let is_wide_text = text.chars().any(is_wide);
     let text = if is_wide_text { Cow::Owned(without_particles(text, all)) } else { Cow::Borrowed(text) };
     let lowered: Vec<(Range<usize>, String)> =
-        tokens(&text).map(|range| (range.clone(), text[range].to_lowercase())).collect();
+        tokens(&text).take(MAX_WORDS).map(|range| (range.clone(), text[range].to_lowercase())).collect();
     let words: Vec<&str> = lowered.iter().map(|(_, word)| word.as_str()).collect();
     let (asked, things) = &*LEXICON_LINES;
     // What stands in no English text tells that a text is in another language.
     let is_foreign = is_wide_text
         || (0..words.len()).any(|at| longest(&words[at..], asked, None).is_some())
         || words.iter().any(|word| !word.is_ascii() && things.iter().any(|line| line.has(word)));
-    let language = language_of(&words, if is_foreign { 1 } else { 2 });
+    let has_things = || words.iter().any(|word| things.iter().any(|line| line.singles().any(|it| matches(word, it))));
+    let language = language_of(&words, if is_foreign || has_things() { 1 } else { 2 });
     let code = language.map(|language| language.code);
     if !is_foreign && language.is_none() {
         return Question { text, language, is_foreign };
@@ -185,10 +186,12 @@ fn without_particles(text: &str, all: bool) -> String {
     let known: Vec<(&str, &str)> = WIDE
         .iter()
         .map(|particle| (*particle, ""))
-        .chain(asked.iter().flat_map(wide).map(|one| kept(true, one)))
         .chain(things.iter().flat_map(wide).map(|one| kept(all, one)))
+        // What is asked comes last: of equally long entries the last is taken.
+        .chain(asked.iter().flat_map(wide).map(|one| kept(true, one)))
         .collect();
-    let (mut left, mut rest) = (String::new(), text);
+    let read = text.char_indices().nth(MAX_CHARS).map_or(text.len(), |(at, _)| at);
+    let (mut left, mut rest) = (String::new(), &text[..read]);
     // The characters since the last known word.
     let mut run = String::new();
     let end_run = |run: &mut String, left: &mut String| {
@@ -212,7 +215,7 @@ fn without_particles(text: &str, all: bool) -> String {
         rest = &rest[length..];
     }
     end_run(&mut run, &mut left);
-    left
+    left + &text[read..]
 }
 
 #[cfg(test)]
@@ -264,6 +267,14 @@ mod tests {
         check("run the suite in parallel", true, "run the suite in parallel");
         check("plain", true, "plain");
         check("", true, "");
+    }
+
+    #[test]
+    fn a_long_text_is_read_in_part() {
+        let long = "なぜ".repeat(MAX_CHARS);
+        assert_eq!(read(&long, false).text.matches("why").count(), MAX_CHARS / 2);
+        let long = "warum ".repeat(2 * MAX_WORDS);
+        assert_eq!(read(&long, false).text.matches("why").count(), MAX_WORDS);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A person who has changed their mind: what was decided before about the same holds no more.
 
 use super::intent::Intent;
-use baton_episode::digest::{Episode, Pointed, one_line};
+use baton_episode::digest::{Episode, Pointed, sentences_within};
 use baton_words::WordList;
 
 /// What says so, in lower case.
@@ -23,7 +23,7 @@ pub fn change_of_mind(episode: &Episode, asked: &Intent) -> Option<Pointed> {
         let line = prompt.text.lines().find(says_so)?;
         let concluded = exchange.conclusion.as_ref().map_or("", |said| said.text.as_str());
         let is_about = asked.fit(&format!("{} {concluded}", prompt.text)) >= ABOUT_IT;
-        is_about.then(|| Pointed { text: one_line(line, TOLD_CHARS), ..prompt.clone() })
+        is_about.then(|| Pointed { text: sentences_within(line, TOLD_CHARS), ..prompt.clone() })
     });
     said.next().filter(|_| !asked.about.is_empty())
 }

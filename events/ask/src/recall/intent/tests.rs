@@ -73,6 +73,12 @@ fn kinds_are_known_by_plain_words() {
     check("was haben wir zu Skills entschieden", "decisions", "skills");
     check("как мы исправили duplicate key", "solved", "duplicate key");
     check("skills について何を決めましたか", "decisions", "skills");
+    check("Como foi resolvido o erro MIME?", "solved", "erro mime");
+    check("По какой причине убрали dialog?", "decisions", "убрали dialog");
+    check("remediation 还需要做什么？", "open", "remediation");
+    check("what else needs doing?", "open", "");
+    check("what fixed the MIME error?", "solved", "mime");
+    check("what made us drop the dialog", "decisions", "drop dialog");
     // Words that only look like signs.
     check("refresh token race", "", "refresh token race");
     check("open the database", "", "open database");
