@@ -140,7 +140,7 @@ fn manifests_that_break_a_rule_are_found() {
     check(core_dependencies(&[("m", &manifest(""))]), &[]);
     check(
         core_dependencies(&[("m", &manifest("libc.workspace = true\n"))]),
-        &["m:15: the core may not depend on libc (dev-"],
+        &["m:16: the core may not depend on libc (dev-"],
     );
     check(core_dependencies(&[("m", &manifest("[target.'cfg(unix)'.dependencies]\nlibc = \"1\"\n"))]), &["on libc"]);
     check(

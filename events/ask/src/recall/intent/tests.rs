@@ -163,6 +163,9 @@ fn a_time_that_is_named_bounds_the_question() {
     check("what is still open from last month", "open", "", Some(("2026-10", "2026-11")));
     check("which files were changed today", "files", "", Some(("2026-11-20", "2026-11-21")));
     check("what was done before 2026-03-14", "latest", "", Some(("", "2026-03-14")));
+    check("¿Qué hice la semana pasada?", "latest", "", Some(("2026-11-09", "2026-11-16")));
+    check("was haben wir gestern gemacht", "latest", "", Some(("2026-11-19", "2026-11-20")));
+    check("昨天我们做了什么", "latest", "", Some(("2026-11-19", "2026-11-20")));
     check("what did we do 3 days ago", "latest", "", Some(("2026-11-17", "2026-11-18")));
     let half = Some(("2026-10-01", "2026-10-16"));
     check("what was done between 2026-10-01 and 2026-10-15", "latest", "", half);
