@@ -1,6 +1,6 @@
 //! Words that carry meaning, by language: one matcher over data files, one pass over a sentence.
 //!
-//! A file of `lexicon/` has sections such as `[contrast]`, see [`baton_words`]; each line below is a phrase. A phrase that
+//! A file of `lexicon/` has sections such as `[contrast]`, see [`baton_words`]; its entries are phrases. A phrase that
 //! begins with `^` counts only at the beginning of a sentence. Phrases match whole words, except those in scripts without spaces. `(a|b)` stands
 //! for either.
 //!
@@ -13,7 +13,7 @@ use crate::memo;
 use aho_corasick::automaton::Automaton;
 use aho_corasick::nfa::contiguous::NFA;
 use aho_corasick::{Anchored, MatchKind};
-use baton_words::sections;
+use baton_words::entries;
 
 /// The data files, one a language.
 const FILES: [&str; 8] = [
@@ -190,7 +190,7 @@ struct Phrase {
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
     let (mut texts, mut phrases) = (Vec::new(), Vec::new());
-    for (section, line) in FILES.into_iter().flat_map(sections) {
+    for (section, line) in FILES.into_iter().flat_map(entries) {
         let Some((_, sign)) = SECTIONS.iter().find(|(known, _)| *known == section) else { continue };
         let (begins, text) = line.strip_prefix('^').map_or((false, line), |text| (true, text));
         for text in spelled_out(text) {
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn every_line_of_every_file_is_a_phrase_of_a_known_section() {
-        for (section, line) in FILES.into_iter().flat_map(sections) {
+        for (section, line) in FILES.into_iter().flat_map(entries) {
             assert!(SECTIONS.iter().any(|(known, _)| *known == section), "{line} is in no known section");
             assert_eq!(normalised(line), line, "phrases are lower case with single spaces");
             let is_found = |text: &String| text.starts_with(is_wide) || !text.contains(is_wide);

@@ -1,7 +1,8 @@
 //! Words and phrases that rules look for, in data files beside the rules: one format and one reader for all of them.
 //!
-//! A file has sections such as `[articles]`; each line below is an entry. Lines that begin with `#` are remarks. An entry in
-//! double quotes keeps the blanks at its ends, and may begin with a bracket or `#`. A line may also have several words.
+//! A file has sections such as `[articles]`; below it stand its entries, one or more a line, with ` | ` between them. Lines
+//! that begin with `#` are remarks. An entry in double quotes keeps the blanks at its ends, and may begin with a bracket or
+//! `#`. Where all entries are words, blanks are enough between them.
 
 pub mod language;
 
@@ -66,9 +67,9 @@ impl WordList {
 
     fn entries(&self) -> &Entries {
         self.entries.get_or_init(|| {
-            let found = sections(self.file).filter(|(section, _)| *section == self.section);
-            let entries = |line: &'static str| line.split(|c: char| self.are_words && c == ' ');
-            let listed: Vec<&str> = found.flat_map(|(_, line)| entries(line)).collect();
+            let found = entries(self.file).filter(|(section, _)| *section == self.section);
+            let words = |entry: &'static str| entry.split(|c: char| self.are_words && c == ' ');
+            let listed: Vec<&str> = found.flat_map(|(_, entry)| words(entry)).collect();
             debug_assert!(!listed.is_empty(), "there is no section [{}]", self.section);
             let mut sorted = listed.clone();
             sorted.sort_unstable();
@@ -88,8 +89,17 @@ impl Deref for WordList {
     }
 }
 
-/// Returns the entries of a data file in order, each with its section.
+/// Returns the lines of a data file in order, each with its section.
 pub fn sections(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    lines(file).map(|(section, line)| (section, unquoted(line)))
+}
+
+/// Returns the entries of a data file in order, each with its section: a line may have several with ` | ` between them.
+pub fn entries(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    lines(file).flat_map(|(section, line)| line.split(" | ").map(move |entry| (section, unquoted(entry))))
+}
+
+fn lines(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let mut section = "";
     file.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).filter_map(move |line| {
         match line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
@@ -97,16 +107,20 @@ pub fn sections(file: &'static str) -> impl Iterator<Item = (&'static str, &'sta
                 section = name;
                 None
             }
-            None => Some((section, line.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(line))),
+            None => Some((section, line)),
         }
     })
+}
+
+fn unquoted(entry: &str) -> &str {
+    entry.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(entry)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const FILE: &str = "# A remark.\n[articles]\nthe\na\n\n[joints]\n\" with \"\n\"[x]\"\n\"#\"\nas well as\n";
+    const FILE: &str = "# A remark.\n[articles]\nthe | a\n\n[joints]\n\" with \" | \"[x]\"\n\"#\"\nas well as\n";
 
     #[test]
     fn a_section_has_its_entries_in_order() {

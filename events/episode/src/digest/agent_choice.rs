@@ -323,7 +323,7 @@ fn reports_lines(point: &str) -> bool {
     numbers.all(|number| number.trim_start_matches('L').parse::<u32>().is_ok()) && !Signs::read(lead).has(Sign::Choose)
 }
 
-/// Returns true for what is said of tests or benefits: below a heading of them, or an item about tests.
+/// Returns true for what is said of tests, benefits or what remains: below a heading of them, or an item about tests.
 fn is_aside(sentence: &Sentence<'_>) -> bool {
     // What the tests cover may be in contrast to something.
     let lead = || sentence.text.split_once(": ").map_or(sentence.text, |(lead, _)| lead);
@@ -332,7 +332,10 @@ fn is_aside(sentence: &Sentence<'_>) -> bool {
         Signs::read(if of_checks { lead() } else { sentence.text }).has(Sign::Contrast)
     };
     let is_item = || sentence.point && is_of_checks(sentence) && !has_contrast();
-    Signs::read(sentence.head).has_any(&[Sign::AsideHead, Sign::CheckHead]) || is_item()
+    // `Now you need to:` leads to what is still to be done.
+    let head = Signs::read(sentence.head);
+    let is_due = head.has(Sign::Next) || head.begins(Sign::NextHead) || head.begins(Sign::RemainingHead);
+    is_due || head.has_any(&[Sign::AsideHead, Sign::CheckHead]) || is_item()
 }
 
 /// Returns true for a sentence about tests, or what is told of the work elsewhere.

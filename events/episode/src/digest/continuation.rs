@@ -174,6 +174,10 @@ pub(super) fn concluded(
     };
     let (before, after) = (&said[..last], &said[last + 1..]);
     let last = &said[last];
+    // Work that nobody concluded has gone beyond an account of documents alone, a plan say.
+    if begun.edits_work && !last.work.edits_work {
+        return None;
+    }
     // What the main task came to is told before what was done last.
     let main = before.iter().rfind(|said| works(said) && said.work.is_main).filter(|_| !last.work.is_main);
     // What is added at the end is told after what it was added to.
