@@ -9,6 +9,7 @@
 //! - A failure is over at the first success of the same check in the same directory, or once the same command fails in
 //!   another way after a change. What mended it is what differed since the last time that it failed: edits, a command
 //!   that changes something, another form of the command. If nothing is known to differ, it only "passed later".
+//! - Where nothing else shows how a run went, or why it failed, the agent's words right after it do, and are told as such.
 
 mod complaint;
 mod explanation;
@@ -276,7 +277,8 @@ impl<'a> Walk<'a, '_> {
                 (open.is_past, open.fails_otherwise) = (true, true);
                 // A line of another part of the output replaces nothing.
                 let is_line = matches!((&open.seen, seen), (Seen::Line(_), _) | (_, Seen::Line(_)));
-                let is_whole = !is_line && !(complaint.is_empty() && open.complaint.is_empty());
+                let is_unclear = complaint.is_empty() && open.complaint.is_empty();
+                let is_whole = !(is_line || is_unclear);
                 let covers_tests = covers || suite(complaint).is_some_and(|now| suite(&open.complaint) == Some(now));
                 let replaces = is_whole && covers_tests && is_changed && !hides(complaint, &open.complaint);
                 let gives_way = replaces && gives_way(&open.complaint, complaint);

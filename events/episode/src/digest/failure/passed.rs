@@ -49,9 +49,11 @@ impl<'a> Walk<'a, '_> {
 
     /// Returns what the agent says about a run right after it.
     fn said_of(&self, deed: &Deed<'a>) -> Vec<Sentence<'a>> {
-        let is_next = |place| !self.timeline.deeds.iter().any(|other| other.began > deed.began && other.began < place);
-        let next = self.speech.first_after(deed.ended).filter(|reply| is_next(reply.place));
-        next.map_or_else(Vec::new, |reply| sentences(reply.text))
+        let deeds = &self.timeline.deeds;
+        let next = deeds.get(deeds.partition_point(|other| other.began <= deed.began));
+        let reply = self.speech.first_after(deed.ended);
+        let is_first = |place: usize| next.is_none_or(|next| next.began > place);
+        reply.filter(|reply| is_first(reply.place)).map_or_else(Vec::new, |reply| sentences(reply.text))
     }
 
     /// Returns what the agent says right after a failed run about why it failed.
