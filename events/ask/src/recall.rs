@@ -5,6 +5,7 @@
 //! Everything here is pure: sessions with their episodes come in, entries go out, and [`select`] selects those that
 //! answer.
 
+mod change_of_mind;
 mod intent;
 mod memo;
 mod nearest;
@@ -16,6 +17,7 @@ mod session_entries;
 #[cfg(test)]
 mod tests;
 
+pub use change_of_mind::change_of_mind;
 pub use intent::{Context, Intent, Kind, Named, Span, Tally, Term, describe, read};
 pub use memo::memo_entry;
 pub use nearest::{Detail, told_of_nearest};

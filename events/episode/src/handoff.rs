@@ -19,8 +19,8 @@ pub use relevance::is_relevant;
 use uuid::Uuid;
 
 use crate::digest::{
-    Episode, ErrorLine, MAX_TITLE_WORDS, MODEL_MARK, Pointed, check_kind, contains_title, is_told_in, last_asked,
-    last_commit, planned,
+    Episode, ErrorLine, MAX_TITLE_WORDS, MODEL_MARK, Pointed, check_kind, contains_title, is_commit_scope, is_told_in,
+    last_asked, last_commit, planned,
 };
 use baton_conversation::filter::{RECALL_CLOSE, RECALL_OPEN};
 use baton_conversation::item::Agent;
@@ -57,6 +57,8 @@ pub struct Facts {
     /// What the work came to.
     state: String,
     decisions: Vec<String>,
+    /// Number of the last decisions, which only say what goes into a commit.
+    commit_scopes: usize,
     errors: Vec<(String, Option<String>)>,
     modified: Vec<String>,
     /// True if it made no commit in a repository.
@@ -108,6 +110,11 @@ impl Facts {
         });
         // Those that no longer hold come first, as the last ones matter most.
         let decisions: Vec<Pointed> = episode.superseded_by_person().chain(episode.decisions_elsewhere()).collect();
+        // What goes into a commit matters less than what was designed.
+        let (scopes, designs): (Vec<_>, Vec<_>) = decisions.into_iter().partition(|said| is_commit_scope(&said.text));
+        let (mut decisions, scopes) = (entries(&designs), entries(&scopes));
+        let commit_scopes = scopes.len().min(MAX_ENTRIES.saturating_sub(decisions.len()));
+        decisions.extend(scopes.into_iter().take(commit_scopes));
         let open = episode.unresolved_elsewhere();
         // What the agent says of the same files says more.
         let is_told = |path: &str| open.iter().any(|one| one.text.contains(path.rsplit('/').next().unwrap_or(path)));
@@ -121,7 +128,8 @@ impl Facts {
             files: files(episode),
             objective: with_last_request(purpose(episode, marked(0, &episode.objective, PURPOSE_CHARS)), episode),
             state: episode.concluded.as_deref().map(|state| quoted(state, STATE_CHARS)).unwrap_or_default(),
-            decisions: entries(&decisions),
+            decisions,
+            commit_scopes,
             errors: errors.filter(|(text, _)| !text.is_empty()).collect(),
             modified: last_entries(&episode.changed_files()).map(|file| path(file)).collect(),
             without_commit: episode.is_without_commit(),

@@ -171,6 +171,8 @@ signs! {
     Basis = "basis",
     /// A person misses something that was to be there: `I don't see`.
     Absent = "absent",
+    /// By what something is done: `using`, `by adding`.
+    Means = "means",
 }
 
 struct Lexicon {

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fix::FixQuery;
+use super::mends::only_checks;
 use super::rate::time;
 use super::{MAX_TRIED, SHORT_CHARS};
 use baton_conversation::item::{Act, Body, Call, Item, Outcome};
@@ -48,6 +49,8 @@ pub struct AccountReader<'q> {
     replies: usize,
     /// Share of the failure's words in the quoted words of the agent.
     fit: f32,
+    /// Command lines that only checked: they are no attempts to mend it.
+    checked: BTreeSet<String>,
 }
 
 /// A call whose result has not come.
@@ -63,6 +66,8 @@ struct OpenCall {
     looks: bool,
     /// True if a program is a check.
     checks: bool,
+    /// True if every program is one that mends nothing, or looks.
+    only_checks: bool,
 }
 
 impl<'q> AccountReader<'q> {
@@ -79,6 +84,7 @@ impl<'q> AccountReader<'q> {
             reply: None,
             replies: 0,
             fit: 0.0,
+            checked: BTreeSet::new(),
         }
     }
 
@@ -127,7 +133,9 @@ impl<'q> AccountReader<'q> {
 
     /// Returns the account and the share of the failure's words that its line has: 1 for the line itself.
     pub fn finish(self) -> Option<(f32, FixAccount)> {
-        Some((self.share, self.best?))
+        let mut best = self.best?;
+        [&mut best.commands, &mut best.tried].into_iter().for_each(|list| list.retain(|it| !self.checked.contains(it)));
+        Some((self.share, best))
     }
 
     /// Begins an account if the text is more about the failure than what was found before. Returns true if it is about
@@ -208,6 +216,9 @@ impl<'q> AccountReader<'q> {
             }
             _ => return,
         };
+        if call.only_checks {
+            self.checked.insert(call.target.clone());
+        }
         let path = call.target.clone();
         if !list.contains(&call.target) && list.len() < MAX_TRIED {
             list.push(call.target);
@@ -255,6 +266,7 @@ impl OpenCall {
             target: one_line(path.unwrap_or(line), SHORT_CHARS),
             looks: call.act == Act::Shell && programs.iter().all(|program| program.looks),
             checks: programs.iter().any(|program| check_kind(&program.name).is_some()),
+            only_checks: only_checks(line),
             programs: programs.into_iter().map(|program| program.name).collect(),
         }
     }

@@ -5,15 +5,15 @@ use baton_words::WordList;
 
 /// Words for kinds of checks; the first kind of which the question has a word is meant.
 static KINDS: [(&str, WordList); 5] = [
-    ("types", WordList::new(crate::WORDS, "types words")),
-    ("format", WordList::new(crate::WORDS, "format words")),
-    ("lint", WordList::new(crate::WORDS, "lint words")),
-    ("test", WordList::new(crate::WORDS, "test words")),
-    ("build", WordList::new(crate::WORDS, "build words")),
+    ("types", WordList::words(crate::WORDS, "types words")),
+    ("format", WordList::words(crate::WORDS, "format words")),
+    ("lint", WordList::words(crate::WORDS, "lint words")),
+    ("test", WordList::words(crate::WORDS, "test words")),
+    ("build", WordList::words(crate::WORDS, "build words")),
 ];
-static MENDING: WordList = WordList::new(crate::WORDS, "mending words");
+static MENDING: WordList = WordList::words(crate::WORDS, "mending words");
 /// Words beside them that say nothing more.
-static CHECKING: WordList = WordList::new(crate::WORDS, "checking words");
+static CHECKING: WordList = WordList::words(crate::WORDS, "checking words");
 
 /// Articles: a command has none.
 const ARTICLES: [&str; 5] = ["a", "an", "my", "our", "the"];

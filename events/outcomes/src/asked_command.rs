@@ -1,9 +1,11 @@
 //! A command that is asked about, or words for what it does, and how well a line answers.
 
+use std::borrow::Cow;
+
 use super::asked_check::{AskedCheck, Suits, is_prose};
 use baton_episode::digest::programs;
 use baton_events::schema::outcomes::{Command, Line};
-use baton_words::WordList;
+use baton_words::{WordList, is_stop, language};
 
 /// Maximum number of words of a wrapper before a command: `rtk proxy gh api`.
 pub(super) const MAX_WRAPPERS: usize = 2;
@@ -12,9 +14,9 @@ const SHORT_WORD: usize = 3;
 /// Fewest words of which a line may lack one.
 const LEAST_WORDS: usize = 3;
 /// Words of a request that do not say what is to be done.
-static FILLING: WordList = WordList::new(crate::WORDS, "filling words");
+static FILLING: WordList = WordList::words(crate::WORDS, "filling words");
 /// Nouns that do not narrow what is to be done.
-static GENERAL: WordList = WordList::new(crate::WORDS, "general nouns");
+static GENERAL: WordList = WordList::words(crate::WORDS, "general nouns");
 
 /// Returns the name of a script as it is without `run`: forms of one command to ask about, although not always one command.
 pub(super) fn without_run(name: &str) -> String {
@@ -33,6 +35,19 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = String> {
         let word = word.to_lowercase();
         if word.len() > SHORT_WORD { word.trim_end_matches('s').to_owned() } else { word }
     })
+}
+
+/// Returns words of another language in English; a command stays as it is typed.
+fn in_english(asked: &str) -> Cow<'_, str> {
+    let is_word =
+        |word: &str| !word.starts_with('-') && word.chars().all(|c| c.is_alphabetic() || "-'’?¿.,".contains(c));
+    if !asked.split_whitespace().all(is_word) {
+        return Cow::Borrowed(asked);
+    }
+    let read = language::read(asked, true);
+    let Some(language) = read.language else { return read.text };
+    let words = read.text.split_whitespace().filter(|word| !language.is_stop(&word.to_lowercase()));
+    Cow::Owned(words.collect::<Vec<_>>().join(" "))
 }
 
 /// What is asked about: a command as it is typed, or words for it.
@@ -76,10 +91,11 @@ pub(super) enum Fit {
 
 impl CommandQuery {
     pub(super) fn read(asked: &str) -> Self {
-        let asked = asked.trim();
+        let asked = &*in_english(asked.trim());
         let typed = simple_commands(asked).pop().unwrap_or_default();
         let all = words(asked).count();
-        let mut said: Vec<String> = words(asked).filter(|word| !FILLING.has(word)).collect();
+        let mut said: Vec<String> =
+            words(asked).filter(|word| !FILLING.has(word) && (word.len() == 1 || !is_stop(word))).collect();
         if said.iter().any(|word| !GENERAL.has(word)) {
             said.retain(|word| !GENERAL.has(word));
         }

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::Witness;
+use super::general::{general_message, last_time};
 use super::how::newer;
 use super::likeness::{Likeness, without_random_tails};
-use super::mends::is_over;
+use super::mends::{is_over, only_checks};
 use super::rate::{counted, time, times};
 use baton_conversation::filter::{is_echo, telling_line};
 use baton_episode::digest::{NOT_CHECKED, PASSED_LATER, one_line};
@@ -240,9 +241,6 @@ pub fn fix(asked: &FixQuery, witnesses: &[Witness], limit: usize) -> Fix {
     let sessions = counted(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
     let like = if exact { "" } else { "others like it were " };
     let message = match (seen, resolved) {
-        (0, _) if asked.is_general() => {
-            "too general: say a line of the error, its code, or the name of the test".to_owned()
-        }
         (0, _) => "not seen as a failure in any session that is known".to_owned(),
         (seen, 0) if unsure => {
             format!("{like}seen {} in {sessions}; it ran again, and how that ended is not known", times(seen))
@@ -250,6 +248,9 @@ pub fn fix(asked: &FixQuery, witnesses: &[Witness], limit: usize) -> Fix {
         (seen, 0) => format!("{like}seen {} in {sessions}, no resolution seen{around}", times(seen)),
         (seen, resolved) => format!("{like}seen {} in {sessions}, went away {}{around}", times(seen), times(resolved)),
     };
+    if seen == 0 && asked.is_general() {
+        return Fix { message: general_message(&asked.line, witnesses), error: asked.line.clone(), ..Fix::default() };
+    }
     // Beside the failure itself, those that are only similar say nothing.
     let told = ranked.into_iter().filter(|known| known.is_same() || !exact);
     let matches = told.take(limit).map(FailureHistory::into_match).collect();
@@ -272,14 +273,21 @@ impl<'a> FailureHistory<'a> {
         }
         let mut is_new = |line: u64| self.counted.insert((witness.session.as_str(), line));
         for tried in trouble.tried.iter().filter(|tried| is_new(tried.line)) {
-            let entry = self.tried.entry((sorted(&tried.files), sorted(&tried.commands))).or_default();
+            // A check is no attempt.
+            let mut commands = sorted(&tried.commands);
+            commands.retain(|line| !only_checks(line));
+            if tried.files.is_empty() && commands.is_empty() {
+                continue;
+            }
+            let done = tried.commands.iter().filter(|line| commands.contains(&line.as_str())).cloned().collect();
+            let entry = self.tried.entry((sorted(&tried.files), commands)).or_default();
             let newest = entry.count == 0 || time(tried.at) > entry.at;
             entry.count += 1;
             if newest {
                 let then = if error_name(&tried.error) == trouble.error { String::new() } else { tried.error.clone() };
                 *entry = FixTried {
                     files: tried.files.clone(),
-                    commands: tried.commands.clone(),
+                    commands: done,
                     then,
                     count: entry.count,
                     session_id: witness.session.clone(),
@@ -446,11 +454,6 @@ pub fn with_accounts(fix: Fix, (accounts, by_words): (Vec<FixAccount>, bool)) ->
 fn place(trouble: &Trouble, witness: &Witness) -> Quote {
     let line = trouble.line.max(trouble.last_line);
     quote(&trouble.text, &witness.session, line, time(last_time(trouble)).as_ref())
-}
-
-/// Returns when the failure last occurred.
-fn last_time(trouble: &Trouble) -> Option<i64> {
-    trouble.last_at.or(trouble.at)
 }
 
 fn sorted(list: &[String]) -> Vec<&str> {

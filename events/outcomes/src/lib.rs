@@ -18,6 +18,7 @@ mod diagram;
 mod file_query;
 mod fix;
 mod forks;
+mod general;
 mod how;
 mod likeness;
 mod mends;

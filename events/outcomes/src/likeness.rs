@@ -6,7 +6,7 @@ use baton_graph::error_name;
 use baton_words::WordList;
 
 /// Words that occur in many failures, or only say that a test failed.
-static COMMON: WordList = WordList::new(crate::WORDS, "common words");
+static COMMON: WordList = WordList::words(crate::WORDS, "common words");
 /// Minimum share of common words of similar failures.
 const ALIKE: f32 = 0.5;
 /// A failure that has all words of the other is similar, too, if these are at least so many …

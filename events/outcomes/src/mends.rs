@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Witness;
 use super::rate::times;
-use baton_episode::digest::{INSTEAD_OF, NOT_CHECKED};
+use baton_episode::digest::{INSTEAD_OF, NOT_CHECKED, check_kind, checks, programs};
 use baton_events::schema::outcomes::Fix;
 
 /// Maximum number of commands that are named.
@@ -37,4 +37,12 @@ pub(super) fn mending_commands(witnesses: &[Witness], is_meant: impl Fn(&str) ->
 /// Returns true if what is said to have fixed a failure ended it: no other command was used, and the check still runs.
 pub(super) fn is_over(text: &str) -> bool {
     !text.contains(INSTEAD_OF) && !text.ends_with(NOT_CHECKED)
+}
+
+/// Returns true for a command line that only checks or looks: whatever became of a failure, it was no attempt to mend it.
+pub(super) fn only_checks(line: &str) -> bool {
+    let known = checks(line);
+    !known.is_empty()
+        && !known.iter().any(|check| check.mends)
+        && programs(line).iter().all(|program| program.looks || check_kind(&program.name).is_some())
 }

@@ -1,14 +1,18 @@
 //! Words and phrases that rules look for, in data files beside the rules: one format and one reader for all of them.
 //!
 //! A file has sections such as `[articles]`; each line below is an entry. Lines that begin with `#` are remarks. An entry in
-//! double quotes keeps the blanks at its ends, and may begin with a bracket or `#`.
+//! double quotes keeps the blanks at its ends, and may begin with a bracket or `#`. A line may also have several words.
+
+pub mod language;
 
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+const STOP_WORDS: &str = include_str!("stop.txt");
+
 /// Words that say nothing about the subject of a text: English function words, question words, auxiliaries, and what
 /// remains of contractions without their apostrophe. `may` is not one: the month matters more than the auxiliary.
-static STOP: WordList = WordList::new(include_str!("stop.txt"), "stop");
+static STOP: WordList = WordList::words(STOP_WORDS, "stop");
 
 /// Returns true for a stop word in lower case.
 pub fn is_stop(word: &str) -> bool {
@@ -19,6 +23,8 @@ pub fn is_stop(word: &str) -> bool {
 pub struct WordList {
     file: &'static str,
     section: &'static str,
+    /// True if a line has several entries.
+    are_words: bool,
     entries: OnceLock<Entries>,
 }
 
@@ -32,7 +38,12 @@ struct Entries {
 impl WordList {
     /// Names a section of the text of a data file, which is read at first use.
     pub const fn new(file: &'static str, section: &'static str) -> Self {
-        Self { file, section, entries: OnceLock::new() }
+        Self { file, section, are_words: false, entries: OnceLock::new() }
+    }
+
+    /// Names a section whose lines have words, each an entry.
+    pub const fn words(file: &'static str, section: &'static str) -> Self {
+        Self { file, section, are_words: true, entries: OnceLock::new() }
     }
 
     /// Returns true if the word is an entry; faster than a search of the slice.
@@ -56,7 +67,8 @@ impl WordList {
     fn entries(&self) -> &Entries {
         self.entries.get_or_init(|| {
             let found = sections(self.file).filter(|(section, _)| *section == self.section);
-            let listed: Vec<&str> = found.map(|(_, entry)| entry).collect();
+            let entries = |line: &'static str| line.split(|c: char| self.are_words && c == ' ');
+            let listed: Vec<&str> = found.flat_map(|(_, line)| entries(line)).collect();
             debug_assert!(!listed.is_empty(), "there is no section [{}]", self.section);
             let mut sorted = listed.clone();
             sorted.sort_unstable();

@@ -211,7 +211,7 @@ impl Recall {
         let is_project = |word: &str| self.project.as_deref().map(resolve::last_part) == Some(word);
         // A version or an ending may be written differently: `PostgreSQL`, `PRs`.
         let stem = |name: &str| name.chars().take(NAME_STEM).flat_map(char::to_lowercase).collect::<String>();
-        let names = names(&self.question.words).into_iter();
+        let names = names(&self.question.words, asked.has_capital_nouns).into_iter();
         let mut names = names.filter(|name| !is_project(name) && asked.is_about(name)).take(MOST_NAMES);
         names.find(|name| !found.sessions.iter().any(|session| session.says(&stem(name))))
     }
@@ -426,12 +426,12 @@ fn is_spoken(hit: &answer::Hit) -> bool {
 
 /// Returns the words of a question that are names by their capitals: acronyms of three letters or more, ones like `OAuth`,
 /// and, where most words are in lower case, ones like `Redis` within a sentence.
-fn names(question: &str) -> Vec<&str> {
+fn names(question: &str, has_capital_nouns: bool) -> Vec<&str> {
     let words: Vec<&str> =
         question.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|it| !it.is_empty()).collect();
     let is_shouted = !question.contains(char::is_lowercase);
     let is_capital = |word: &&&str| word.starts_with(char::is_uppercase) && !opens_sentence(question, word);
-    let are_rare = words.iter().filter(is_capital).count() * FEW_CAPITALS <= words.len();
+    let are_rare = !has_capital_nouns && words.iter().filter(is_capital).count() * FEW_CAPITALS <= words.len();
     let is_name = |word: &&str| is_coined(word) || are_rare && is_capitalised(word) && !opens_sentence(question, word);
     words.into_iter().filter(|_| !is_shouted).filter(is_name).collect()
 }
@@ -485,7 +485,7 @@ mod tests {
             ("what is the ETA of the PR", ""),
             ("", ""),
         ] {
-            assert_eq!(names(question).join(" "), expected, "{question}");
+            assert_eq!(names(question, false).join(" "), expected, "{question}");
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The meaning of a question: its kinds, its subject, its projects and its time.
 
-mod languages;
 mod naming;
 mod phrasing;
 mod plain;
@@ -17,10 +16,11 @@ use std::collections::BTreeMap;
 use self::phrasing::Phrasing;
 use self::plain::is_plain;
 use self::signs::{KINDS, TIMED, WEAK};
-use self::words::{each_word, is_wide, name_parts};
+use self::words::{each_word, name_parts};
 pub(super) use self::words::{is_same_stem, words};
 use baton_conversation::record::Timestamp;
 use baton_protocol::Zone;
+use baton_words::language::{self, Language, Question};
 
 baton_protocol::named! {
     /// A kind of question that is recognised by plain words.
@@ -103,6 +103,8 @@ pub struct Intent {
     pub mentioned: Option<Span>,
     /// The word in the place of a project's name, if no known project is named.
     pub place: Option<String>,
+    /// True if its language writes every noun with a capital.
+    pub has_capital_nouns: bool,
 }
 
 impl Intent {
@@ -352,15 +354,15 @@ const COVERS: f32 = 0.8;
 
 /// Reads a question. Total; linear in its words.
 pub fn read(text: &str, around: &Context<'_>) -> Intent {
-    let whole = Phrasing::new(&languages::without_particles(text), MAX_WORDS);
-    let language = languages::language_of(whole.words());
-    let says_nothing = |word: &str| is_plain(word) || language.is_some_and(|words| words.has(word));
+    let Question { text: english, language, is_foreign } = language::read(text, false);
+    let whole = Phrasing::new(&english, MAX_WORDS);
+    let says_nothing = |word: &str| is_plain(word) || language.is_some_and(|known| known.is_stop(word));
     let mut phrasing = whole.clone();
     let named = naming::take_projects(&mut phrasing, around.projects);
     let mut timeless = phrasing.clone();
     // A time is no word of the subject, whether it is asked of or not.
     let time = span::take_span(&mut timeless, around.now, around.zone);
-    let asks_when = time.is_some() && phrasing.asks_when();
+    let asks_when = time.is_some() && (is_foreign || phrasing.asks_when());
     let bare = if asks_when { &timeless } else { &phrasing };
     let place = Some(bare).filter(|_| named == Named::None).and_then(naming::unknown_project);
     let kinds = if asks_when { take_kinds(&mut timeless, true) } else { Vec::new() };
@@ -390,7 +392,8 @@ pub fn read(text: &str, around: &Context<'_>) -> Intent {
     let about = terms(&timeless, language.is_some());
     let is_general = about.is_empty() && !kinds.is_empty();
     let (span, mentioned) = if span.is_some() || is_general { (time, None) } else { (None, time) };
-    Intent { kinds, about, search, named, span, mentioned, place }
+    let has_capital_nouns = language.is_some_and(Language::has_capital_nouns);
+    Intent { kinds, about, search, named, span, mentioned, place, has_capital_nouns }
 }
 
 /// Reads a description that is no question, such as that of a failure: its subject is all of it. Total; linear in its
@@ -410,7 +413,8 @@ fn terms(phrasing: &Phrasing, is_foreign: bool) -> Vec<Term> {
         }
     };
     for (place, word) in phrasing.words().enumerate() {
-        let compound = phrasing.compound(place);
+        // `utilisons-nous` is no compound.
+        let compound = phrasing.compound(place).filter(|_| !is_foreign);
         let word = compound.as_deref().unwrap_or(word);
         match synonyms::parts(word).filter(|_| is_foreign) {
             Some((one, other)) => [one, other].into_iter().for_each(&mut add),

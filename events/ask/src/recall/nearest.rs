@@ -1,9 +1,10 @@
 //! What is told of the nearest sessions if no answer is claimed.
 
+use super::change_of_mind::change_of_mind;
 use super::intent::{Intent, Kind};
 use super::quotes::{Quote, Quotes, Speaker};
 use super::session_entries::{best_sentences, nearest_error, one_line};
-use baton_episode::digest::{Episode, Pointed, carrying_sentences, sentences_within};
+use baton_episode::digest::{Episode, Exchange, Pointed, carrying_sentences, sentences_within};
 
 /// Maximum number of decisions and of open ends, and the minimum share of the subject that a decision has.
 const DECISIONS: usize = 2;
@@ -50,6 +51,14 @@ pub fn told_of_nearest(episode: &Episode, quotes: &Quotes, asked: &Intent, detai
         let said = request_before(episode, line).filter(|said| is_first && asked.fit(&said.text) > 0.0)?;
         Some((said, short(&said.text))).filter(|(_, text)| is_prose(text))
     };
+    if let Some(said) = change_of_mind(episode, asked) {
+        add("asked: ", &said, said.text.clone());
+    }
+    if asked.is_about("committed") {
+        for (label, said) in commit_state(episode) {
+            add(label, &said, said.text.clone());
+        }
+    }
     if !asked.seeks_open() {
         let mut decided: Vec<(f32, &Pointed)> =
             episode.decisions.iter().map(|said| (asked.coverage(&said.text), said)).collect();
@@ -117,6 +126,19 @@ pub fn told_of_nearest(episode: &Episode, quotes: &Quotes, asked: &Intent, detai
     told
 }
 
+/// What a session committed last, and what it left uncommitted.
+fn commit_state(episode: &Episode) -> Vec<(&'static str, Pointed)> {
+    let last =
+        |exchange: &Exchange| [&exchange.prompt, &exchange.conclusion].into_iter().flatten().map(|it| it.line).max();
+    let of_exchange = |exchange: &Exchange| Some((last(exchange)?, exchange.commits.last()?.clone()));
+    let committed = episode.exchanges.iter().rev().find_map(of_exchange);
+    let end = episode.exchanges.iter().filter_map(last).max().unwrap_or_default();
+    let left = (!episode.state.uncommitted.is_empty())
+        .then(|| ("not committed at its end: ", (end, episode.state.uncommitted.join(", "))));
+    let told = committed.map(|said| ("committed: ", said)).into_iter().chain(left);
+    told.map(|(label, (line, text))| (label, Pointed { text: one_line(&text, LINE_CHARS), line, at: None })).collect()
+}
+
 /// The prompt of the exchange that a line belongs to, unless that is the prompt.
 fn request_before(episode: &Episode, line: u64) -> Option<&Pointed> {
     let prompts = episode.exchanges.iter().filter_map(|exchange| exchange.prompt.as_ref());
@@ -136,7 +158,10 @@ fn is_prose(text: &str) -> bool {
 }
 
 fn strip_label(text: &str) -> &str {
-    ["decided: ", "open: ", "asked: ", "concluded: "].iter().find_map(|it| text.strip_prefix(it)).unwrap_or(text)
+    ["decided: ", "open: ", "asked: ", "concluded: ", "committed: "]
+        .iter()
+        .find_map(|it| text.strip_prefix(it))
+        .unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -217,6 +242,27 @@ mod tests {
         let told = |line: u64| told_of_nearest(&episode(line), &Quotes::default(), &asked, Detail::Brief);
         assert_eq!(told(6).last().map(|said| said.text.as_str()), Some("open: Plan not approved: Heron cache"));
         assert_eq!(told(7).len(), 1);
+    }
+
+    #[test]
+    fn whether_it_was_committed_is_told_if_that_is_asked() {
+        let around = Context { projects: &[], now: Timestamp(0), zone: baton_protocol::Zone::UTC };
+        let mut episode = Episode {
+            exchanges: vec![Exchange {
+                conclusion: Some(said(9, "Done.")),
+                commits: vec!["heron: a cache".to_owned()],
+                ..Exchange::default()
+            }],
+            ..Episode::default()
+        };
+        episode.state.uncommitted = vec!["src/heron.rs".to_owned()];
+        let told = |question: &str| {
+            let told = told_of_nearest(&episode, &Quotes::default(), &read(question, &around), Detail::Some);
+            told.into_iter().map(|said| said.text).collect::<Vec<_>>()
+        };
+        let expected = ["committed: heron: a cache", "not committed at its end: src/heron.rs"];
+        assert_eq!(told("did the heron cache get committed"), expected);
+        assert_eq!(told("why is the heron cache slow"), [""; 0]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use baton_words::WordList;
 /// Maximum number of open ends per session.
 const MOST: usize = 6;
 /// Words that say nothing about what is to be done.
-static IDLE: WordList = WordList::new(crate::WORDS, "idle words");
+static IDLE: WordList = WordList::words(crate::WORDS, "idle words");
 /// Share of an open end's words that later work must have to settle it.
 const SETTLED: f32 = 0.7;
 /// Minimum number of words for such a comparison; with fewer, coincidence would settle it.

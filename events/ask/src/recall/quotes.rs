@@ -44,7 +44,7 @@ const LEADING_REASON_ASKED: f32 = 1.6;
 const WITH_REST: f32 = 1.3;
 const LAST_EXCHANGE: f32 = 0.3;
 /// Words for what is left.
-static REST: WordList = WordList::new(crate::WORDS, "words for what is left");
+static REST: WordList = WordList::words(crate::WORDS, "words for what is left");
 /// Maximum length of what a person answered, in characters.
 const ANSWERED_CHARS: usize = 160;
 /// Maximum number of bytes of an edit that are read.

@@ -159,6 +159,7 @@ fn reason_rank(line: &str) -> Rank {
         Rank::Hint | Rank::Other if is_call(line) => Rank::Other,
         Rank::Other if line.starts_with("Command timed out") => Rank::Failure,
         Rank::Other | Rank::Mention if warns(line) || line == "[ERROR]" => Rank::Preamble,
+        _ if line.starts_with(CONFLICT) => Rank::Cause,
         Rank::Other if NOTHING_DONE.iter().any(|part| line.contains(part)) => Rank::Hint,
         same @ (Rank::Preamble | Rank::Echo | Rank::Cause) => same,
         _ if finding(line).is_some() || line.starts_with("(fail) ") || is_marked(line) => Rank::Hint,
@@ -169,6 +170,9 @@ fn reason_rank(line: &str) -> Rank {
 /// Parts of lines that only repeat a failure, besides [`ECHOES`].
 static REPEATED: WordList = WordList::new(crate::WORDS, "repeated reasons");
 static REPEATS: LazyLock<AhoCorasick> = LazyLock::new(|| finder(REPEATED.iter().copied()));
+
+/// Begins a line in which git names a file that it could not merge: `CONFLICT (content): Merge conflict in a.rs`.
+const CONFLICT: &str = "CONFLICT (";
 
 /// Parts of lines in which git says why it did nothing.
 const NOTHING_DONE: &[&str] = &["nothing to commit", "nothing added to commit", "no changes added to commit"];

@@ -19,6 +19,7 @@ use super::substitution::Substitutions;
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, Pointed};
 use crate::lexicon::{Sign, Signs};
+use baton_conversation::item::Edit;
 
 /// Only this much of a longer reply, a document, is searched, in bytes.
 pub(super) const MAX_REPLY_BYTES: usize = 20_000;
@@ -28,6 +29,8 @@ const TELLING_CHARS: usize = 60;
 const POINTING_WORDS: usize = 3;
 /// Maximum number of choices that are taken from one reply.
 const MAX_OF_REPLY: usize = 3;
+/// Maximum number of sentences of a reply that only tell how something was done.
+const MAX_OF_MEANS: usize = 2;
 /// Worth of a sentence by which one thing took the place of another, as the changes show, and of one that introduces its
 /// details.
 const REPLACING_WORTH: usize = 2;
@@ -36,6 +39,10 @@ const DETAILED_WORTH: usize = 3;
 const LISTED_WORTH: usize = 3;
 /// A longer text before a colon is no lead.
 const LEAD_WORDS: usize = 4;
+/// Maximum number of edits of a small session.
+const MAX_SMALL: usize = 20;
+/// Shorter code names nothing of its own, in bytes.
+const NAMING_BYTES: usize = 4;
 /// Directory of an agent's own plans, which are no part of the work.
 const PLANS: &str = "/.claude/plans/";
 
@@ -81,6 +88,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
         let (leads_to_act, leads_to_edit) = (next_deed.is_some_and(acts), next_deed.is_some_and(is_change));
         let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
         let mut choices: Vec<Choice<'_>> = Vec::new();
+        let mut means: Vec<Choice<'_>> = Vec::new();
         let mut introduced = ("", false);
         for (at, sentence) in sentences.iter().enumerate() {
             if sentence.quoted
@@ -138,6 +146,14 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
                 {
                     1
                 }
+                0 if concludes
+                    && !is_of_checks(sentence)
+                    && told.tells_means()
+                    && changed().mentions(sentence.text) =>
+                {
+                    means.push(Choice { worth: 1, at, text: sentence.text });
+                    0
+                }
                 worth if concludes => worth,
                 _ => 0,
             };
@@ -147,6 +163,11 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             }
             let worth = worth + usize::from(taken) + usize::from(explained);
             choices.extend((worth > 0).then_some(Choice { worth, at, text: sentence.text }));
+        }
+        // Where nothing was chosen in so many words, how it was done tells what was.
+        if choices.is_empty() {
+            means.truncate(MAX_OF_MEANS);
+            choices = means;
         }
         choices.sort_by_key(|choice| Reverse(choice.worth));
         choices.truncate(MAX_OF_REPLY);
@@ -365,6 +386,35 @@ pub(super) fn has_worked(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
 /// Returns true if files were changed in a round.
 pub(super) fn has_changed(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
     timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some())
+}
+
+/// Returns the only sentence of the last conclusion after an edit that names code which the session wrote and which was not
+/// there before: for a session in which nothing else is a choice.
+pub(super) fn only_change(timeline: &Timeline<'_>) -> Option<Found> {
+    let edits = || timeline.deeds.iter().filter(|deed| deed.succeeded() && deed.edit().is_some());
+    let last = edits().next_back()?.began;
+    let round =
+        timeline.rounds.iter().rfind(|round| timeline.deeds[round.deeds.clone()].iter().any(|it| it.began == last));
+    let said = exchange::conclusion(timeline, round?)?;
+    let edits: Vec<&Edit> = edits().filter_map(Deed::effect).take(MAX_SMALL + 1).collect();
+    if edits.len() > MAX_SMALL {
+        return None;
+    }
+    let is_new = |code: &str| {
+        let code = code.trim_end_matches("()");
+        code.len() >= NAMING_BYTES
+            && edits.iter().any(|edit| edit.new_text.contains(code) && !edit.old_text.contains(code))
+    };
+    let tells = |sentence: &&Sentence<'_>| {
+        !sentence.quoted
+            && Told::read(sentence.text).is_some_and(|told| told.is_of_a_change())
+            && !stated::names_test(&sentence.text.to_lowercase())
+            && sentence.text.split('`').skip(1).step_by(2).any(is_new)
+    };
+    let all = sentences(head(said.text, MAX_REPLY_BYTES));
+    let mut told = all.iter().filter(tells);
+    let one = told.next().filter(|_| told.next().is_none())?;
+    Some(Found { place: said.place, said: pointed(&plain(one.text), said), by_person: false })
 }
 
 pub(super) fn pointed(text: &str, said: &Message<'_>) -> Pointed {

@@ -14,6 +14,7 @@ use super::outcome::chief;
 use super::plan;
 use super::repetition::is_told_in;
 use super::request::without_politeness;
+use super::sentence::{Sentence, sentences};
 use super::task::{Task, changed_by, main_task};
 use super::timeline::{Deed, Round, Timeline};
 use super::title::commit_subject;
@@ -185,8 +186,19 @@ pub(super) fn concluded(
         main.or_else(before).filter(stands).and_then(quoted).filter(|said| !is_told_in(said, last.told())).map(closed);
     let later = after.iter().rfind(|said| !said.work.delivers && !said.work.edits && tells(said));
     let later = later.and_then(|later| later.within(LATER_CHARS));
-    let told = if later.is_some() { closed(last.told().to_owned()) } else { last.told().to_owned() };
+    let told = if after.is_empty() { last.told().to_owned() } else { without_offers(last.told()) };
+    let told = if later.is_some() { closed(told) } else { told };
     Some(before.into_iter().chain([told]).chain(later).collect::<Vec<_>>().join(" "))
+}
+
+/// Strips what an account offers, if the person went on: the answer came later.
+fn without_offers(told: &str) -> String {
+    let offers = |said: &Sentence<'_>| Signs::read(said.text).begins(Sign::Offer);
+    let all = sentences(told);
+    if !all.iter().any(offers) {
+        return told.to_owned();
+    }
+    all.iter().filter(|said| !offers(said)).map(|said| said.text).collect::<Vec<_>>().join(" ")
 }
 
 fn is_short(told: &str) -> bool {

@@ -13,7 +13,7 @@ use super::commit_choice;
 use super::excerpt::{one_line, without_filter_mark};
 use super::plan::{self, Done, Plan};
 use super::question::{self, named_option};
-use super::repetition::{SeenTexts, significant_words, without_repetitions};
+use super::repetition::{SeenTexts, Telling, names_all, significant_words, without_repetitions};
 use super::request::before_log;
 use super::sentence::{asks, clauses, plain, sentences};
 use super::settled::{PRONOUNS, Settled, settled};
@@ -95,6 +95,9 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         let choices = if is_carried_out { plan.choices(&done) } else { Vec::new() };
         found.extend(choices.into_iter().map(|text| Found { place: plan.place, said: said(text), by_person: false }));
     }
+    if work.changes && found.iter().all(|found| commit_choice::is_commit_scope(&found.said.text)) {
+        found.extend(agent_choice::only_change(timeline));
+    }
     found.sort_by_key(|found| found.place);
     let ended = ended(timeline, &plans, &found);
     let (mut superseded, in_force): (Vec<_>, Vec<_>) =
@@ -145,16 +148,21 @@ fn chooses(text: &str) -> bool {
     })
 }
 
-/// Returns true if one of two texts has all code that the other names.
+/// Returns true if one of two texts has all code that the other names, but for the place that it is told of.
 fn is_about_the_same(one: &str, other: &str) -> bool {
-    let names_all = |one: &str, other: &str| {
-        one.split('`').skip(1).step_by(2).all(|code| other.contains(code.trim_end_matches("()")))
-    };
+    let (one, other) = (without_label(one), without_label(other));
     names_all(one, other) || names_all(other, one)
 }
 
+/// Strips the place that a text tells of: `` `src/a.rs` — Added … ``.
+fn without_label(text: &str) -> &str {
+    let label = text.strip_prefix('`').and_then(|rest| rest.split_once("` — "));
+    label.filter(|(place, _)| place.contains(['/', '.'])).map_or(text, |(_, said)| said)
+}
+
 /// Drops what is told again at a later line: half of its words, or of those of the later one, and about the same code; of
-/// what a person says nothing that has a word of its own: `log errors as JSON`, `log counts as JSON`.
+/// what a person says nothing that has a word of its own: `log errors as JSON`, `log counts as JSON`. Of two texts of the
+/// agent of which one says among others what the other says, the fuller one stays.
 fn told_last(found: Vec<Found>) -> Vec<Found> {
     let matter: Vec<BTreeSet<String>> =
         found.iter().map(|found| significant_words(without_place(&found.said.text))).collect();
@@ -167,7 +175,18 @@ fn told_last(found: Vec<Found>) -> Vec<Found> {
                 && is_about_the_same(&found[at].said.text, &found[later].said.text)
         })
     };
-    let again: Vec<bool> = (0..found.len()).map(is_told_again).collect();
+    let mut again: Vec<bool> = (0..found.len()).map(is_told_again).collect();
+    let told: Vec<Telling<'_>> = found.iter().map(|found| Telling::read(&found.said.text)).collect();
+    for at in 0..found.len() {
+        for later in at + 1..found.len().min(at + MAX_ENTRIES) {
+            let (one, other) = (&found[at], &found[later]);
+            let are_the_agents = !one.by_person && !other.by_person && one.said.line != other.said.line;
+            let are_both_told = are_the_agents && !again[at] && !again[later];
+            if are_both_told && (told[at].has(&told[later]) || told[later].has(&told[at])) {
+                again[if matter[at].len() > matter[later].len() { later } else { at }] = true;
+            }
+        }
+    }
     found.into_iter().zip(again).filter(|(_, again)| !again).map(|(found, _)| found).collect()
 }
 
@@ -283,8 +302,12 @@ fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
     let picks_up = [Sign::Assent, Sign::Steer, Sign::Object].iter().any(|sign| answers.begins(*sign))
         || answers.has(Sign::Hedge)
         || texts().take(LAST_SENTENCES).any(|sentence| !said.is_disjoint(&significant_words(sentence)));
-    let is_answered =
-        |sentence: &str| is_left_to_the_reader(sentence) && picks_up || Signs::read(sentence).asks() && names(sentence);
+    let agrees = question::only_agrees(prompt.text);
+    let is_answered = |sentence: &str| {
+        is_left_to_the_reader(sentence) && picks_up
+            || agrees && question::proposes_way(sentence)
+            || Signs::read(sentence).asks() && names(sentence)
+    };
     let question = texts().take(LAST_SENTENCES).find(|sentence| is_answered(sentence));
     let question = question.or_else(|| texts().find(|sentence| proposes(sentence) && names(sentence)));
     let question = one_line(&question.map(plain)?, QUESTION_CHARS);
@@ -438,6 +461,7 @@ mod tests {
             ("Wind it with `drum()`", "It is wound by `drum`, not `jib`", true),
             ("Wind it with `drum`", "Wind it", true),
             ("Keep `drum` in `winch.toml`", "Keep `jib` in `winch.toml`", false),
+            ("`src/drum.rs` — Added `oil` to `parts`", "Add `oil` to `parts` in `refill()`", true),
         ] {
             assert_eq!(is_about_the_same(one, other), same, "{one}");
         }

@@ -99,10 +99,20 @@ impl Deed<'_> {
         self.outcome
     }
 
-    /// Returns how it ended as lists tell it: `None` also if a pipe or `||` hides that.
+    /// Returns how it ended as lists tell it: `None` also if a pipe or `||` hides that, or a script caught its error.
     pub(super) fn told_outcome(&self) -> Option<Outcome> {
         let is_hidden = || self.parsed_command().is_some_and(Command::is_inconclusive);
-        self.outcome.filter(|outcome| *outcome != Outcome::Ok || !is_hidden())
+        self.outcome.filter(|outcome| *outcome != Outcome::Ok || !is_hidden() && !self.caught_error())
+    }
+
+    /// Returns true if it ran a script that printed an error, and ended well nevertheless.
+    pub(super) fn caught_error(&self) -> bool {
+        let result = self.result.filter(|result| result.outcome == Outcome::Ok);
+        let says_failed = result.is_some_and(|result| match result.verdict() {
+            Some(verdict) => *verdict != Verdict::Passed,
+            None => result.failing().is_some(),
+        });
+        says_failed && self.parsed_command().is_some_and(Command::interprets)
     }
 
     /// Returns true if a program complains of how it was called, and the result is that of what took its output: how it

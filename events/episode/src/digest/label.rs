@@ -28,6 +28,9 @@ static LOOSE_ENDS: WordList = WordList::new(crate::WORDS, "loose ends");
 const SUBORDINATORS: [&str; 12] =
     ["when", "if", "while", "once", "wenn", "falls", "cuando", "si", "quand", "quando", "если", "когда"];
 
+/// Marks around quotations and insertions.
+const PAIRS: [(char, char); 6] = [('"', '"'), ('(', ')'), ('[', ']'), ('“', '”'), ('«', '»'), ('「', '」')];
+
 /// Returns true for a word that begins a clause which another follows.
 pub(super) fn is_subordinator(word: &str) -> bool {
     SUBORDINATORS.contains(&word.to_lowercase().as_str())
@@ -65,6 +68,7 @@ pub(super) fn label(text: &str) -> String {
     let tail = kept[MIN_WORDS.min(kept.len())..].iter().rev().take_while(|word| loose(word)).count();
     let title = kept[..kept.len() - tail].join(" ");
     let title = title.trim_end_matches(['.', ',', ':', ';', '-', '—', '(', ' ', '。', '，', '?', '？']);
+    let title = &closed(title);
     // The label stays if there is room for it. Without `Fix` a title would say that the defect is still there.
     let label = labelled.and_then(|(label, _)| {
         let whole = |title: &str| Some(format!("{label}: {title}")).filter(|whole| count(whole) <= MAX_WORDS);
@@ -74,6 +78,28 @@ pub(super) fn label(text: &str) -> String {
     });
     // A capital may be longer than its letter.
     one_line(&capitalised(label.as_deref().unwrap_or(title)), TITLE_CHARS)
+}
+
+/// Cuts a title before a quotation or a bracket that does not end in it, or drops the mark if little is left before that.
+fn closed(title: &str) -> String {
+    let mut open: Vec<(usize, char)> = Vec::new();
+    for (at, c) in title.char_indices() {
+        let is_inch = c == '"' && title[..at].ends_with(|c: char| c.is_ascii_digit());
+        let Some((begin, end)) = PAIRS.iter().find(|(begin, end)| c == *begin || c == *end) else { continue };
+        match open.iter().rposition(|(_, begun)| begun == end).filter(|_| c == *end) {
+            Some(begun) => open.truncate(begun),
+            None if c == *begin && !is_inch => open.push((at, *end)),
+            None => {}
+        }
+    }
+    let Some((at, _)) = open.first() else { return title.to_owned() };
+    let words: Vec<&str> = title[..*at].split_whitespace().collect();
+    let end = words.iter().rposition(|word| !is_loose(word)).map_or(0, |last| last + 1);
+    if end >= MIN_WORDS {
+        return words[..end].join(" ").trim_end_matches([',', ':', ';', '-', '—']).to_owned();
+    }
+    let is_dropped = |at: usize| open.iter().any(|(place, _)| *place == at);
+    title.char_indices().filter(|(at, _)| !is_dropped(*at)).map(|(_, c)| c).collect()
 }
 
 /// Returns true if nothing of a text is lost in its label but articles, brackets and marks.
@@ -254,6 +280,15 @@ mod tests {
                 "Merge the winch + jib sections into one list of parts of cranes",
                 "Merge winch + jib sections into one list",
             ),
+            ("Paint the whole mast and the word \"Hoist only what the winch can lift\" on it", "Paint whole mast"),
+            ("Put on each mast \"Hoist only what the winch can lift\" today", "Put on each mast"),
+            (
+                "Say \"hoist only what the winch lifts today and tomorrow by night\" twice",
+                "Say hoist only what winch lifts today",
+            ),
+            ("Turn the crane (left", "Turn the crane"),
+            ("Read \"(\" as left", "Read \"(\" as left"),
+            ("Hoist 5\" ropes", "Hoist 5\" ropes"),
             ("", ""),
             ("修复登录页面的错误，并且添加测试，然后提交代码，最后更新文档说明。", "修复登录页面的错误"),
         ] {

@@ -6,7 +6,10 @@ use super::failure::shown_line;
 use super::label::{count, without_plan_label};
 use super::outcome;
 use super::plan;
-use super::request::{Clause, before_log, clauses, has_substance, own_sentences, questions, wants, without_politeness};
+use super::request::{
+    Clause, before_log, clauses, has_substance, only_looks, own_sentences, questions, wants, without_command,
+    without_politeness,
+};
 use super::sentence::{plain, sentences};
 use super::task::{Task, main_task};
 use super::timeline::{Timeline, Undone};
@@ -44,11 +47,14 @@ fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
     let main = &tasks[at];
     let typed = |task: &Task| {
         let rounds = task.rounds.iter().filter_map(|at| timeline.rounds[*at].prompt);
-        let mut prompts: Vec<&str> = rounds.map(|said| without_pictures(said.text.trim())).collect();
-        // Talk begins with what is asked.
+        let mut prompts: Vec<&str> = rounds.map(|said| without_command(without_pictures(said.text.trim()))).collect();
+        // Talk begins with what is asked, work with what asks for it.
         let asks = |text: &&str| has_substance(text) && (wants(text) || questions(text));
         let is_talk = task.lines == 0 && prompts.first().is_some_and(|first| has_substance(first));
-        let talk = if is_talk { prompts.iter().position(asks) } else { None };
+        let works = |text: &&str| has_substance(text) && !only_looks(text);
+        let looks = prompts.first().is_some_and(|first| only_looks(first));
+        let talk =
+            if is_talk { prompts.iter().position(asks) } else { prompts.iter().position(works).filter(|_| looks) };
         prompts.drain(..talk.unwrap_or(0));
         if prompts.iter().any(|text| !is_greeting(text)) {
             prompts.retain(|text| !is_greeting(text));
@@ -69,11 +75,10 @@ fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
     let others = others.into_iter().filter_map(|(other, task)| {
         let told = purpose(&typed(task), &timeline.undone, OTHER_TASK_CHARS);
         let told = closed(without_politeness(told.trim_end_matches([' ', '…'])).to_owned());
-        let place = if other < at { "Before" } else { "Then" };
-        told.contains(char::is_alphanumeric).then(|| format!("{place}: {told}"))
+        told.contains(char::is_alphanumeric).then_some((other, told))
     });
-    let others: Vec<String> = others.collect();
-    if others.is_empty() {
+    let mut all: Vec<(usize, String)> = others.collect();
+    if all.is_empty() {
         let told = purpose(&typed(main), &timeline.undone, OBJECTIVE_CHARS);
         return match ran_before(timeline, main).filter(|_| told.split_whitespace().count() <= POINTING_WORDS) {
             Some(ran) if clauses(&told).iter().any(Clause::asks_for_pointed) => {
@@ -83,8 +88,10 @@ fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
         };
     }
     let told = purpose(&typed(main), &timeline.undone, MAIN_TASK_CHARS);
-    let told = closed(told.trim_end_matches([' ', '…']).to_owned());
-    sentences_within(&format!("{told} {}", others.join(" ")), OBJECTIVE_CHARS)
+    all.push((at, closed(without_politeness(told.trim_end_matches([' ', '…'])).to_owned())));
+    all.sort_unstable();
+    let all: Vec<String> = all.into_iter().map(|(_, told)| told).collect();
+    sentences_within(&all.join(" Then: "), OBJECTIVE_CHARS)
 }
 
 /// Returns the command that the person ran right before a task.
@@ -103,7 +110,8 @@ pub(super) fn requested(text: &str, chars: usize) -> String {
         return one_line(&text, chars);
     }
     let asks = |own: &str| {
-        own.ends_with('?') || clauses(own).iter().any(|clause| (clause.asks || clause.orders) && clause.content > 0)
+        let tells = |clause: &Clause<'_>| (clause.asks || clause.orders || clause.troubles) && clause.content > 0;
+        own.ends_with('?') || clauses(own).iter().any(tells)
     };
     let own = own_sentences(&text);
     let front = shortened(&text, chars.saturating_sub(2));

@@ -205,7 +205,7 @@ impl Plan<'_> {
                     };
                     let labelled = items.iter().filter(|item| labelled(item) && !limits_step(item));
                     properties.extend(labelled.filter(|item| done.concludes(item)).copied().map(plain));
-                    parts.extend(done.reported.step(section.heading).filter(|_| section.kind == Kind::Step));
+                    parts.extend(done.reported.step(&section).filter(|_| section.kind == Kind::Step));
                     if !names_test(section.heading) {
                         let new =
                             sentences().filter(|found| (is_own(found) || !found.point) && done.introduces(found.text));

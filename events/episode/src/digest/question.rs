@@ -1,5 +1,7 @@
 //! Questions that the agent asked with its tool, and the person's answers.
 
+use std::ops::RangeInclusive;
+
 use serde_json::Value;
 
 use super::timeline::Deed;
@@ -22,6 +24,9 @@ const OPTION: &str = "option";
 const LABELLING: [&str; 2] = [OPTION, "number"];
 /// More words say more than which option is meant.
 const MAX_NAMING_WORDS: usize = 5;
+
+/// Number of words before what a question proposes: `Should I`, `Would you like me to`.
+const LEAD_WORDS: RangeInclusive<usize> = 2..=5;
 
 /// Strips the text of the harness from what a person said.
 pub(super) fn without_frame(text: &str) -> &str {
@@ -111,6 +116,25 @@ fn starts_with<'a>(text: &'a str, begin: &str) -> Option<&'a str> {
     Some(&text[head.len()..])
 }
 
+/// Returns true if a question of the agent's proposes how something is to be done: `Should I keep the table?`, unlike
+/// `Should I commit?`.
+pub(super) fn proposes_way(question: &str) -> bool {
+    let rest = |at: usize| question.split_whitespace().skip(at).collect::<Vec<_>>().join(" ");
+    let signs = Signs::read(question);
+    let tells = LEAD_WORDS.into_iter().any(|at| Signs::read(&rest(at)).begins(Sign::Direct));
+    signs.asks() && signs.begins(Sign::Offer) && (tells || signs.has(Sign::Contrast))
+}
+
+/// Returns true if an answer only agrees: `yes`, `ok, do it`.
+pub(super) fn only_agrees(answer: &str) -> bool {
+    let is_agreeing = |part: &str| {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        words.len() <= 2 && Signs::read(part.trim()).begins(Sign::Assent) || words.iter().all(|word| is_agreement(word))
+    };
+    let mut parts = answer.split(['.', ',', '!', '\n']).filter(|part| !part.trim().is_empty()).peekable();
+    parts.peek().is_some_and(|first| Signs::read(first.trim()).begins(Sign::Assent)) && parts.all(is_agreeing)
+}
+
 /// Returns true for a word that only agrees or is polite.
 fn is_agreement(word: &str) -> bool {
     matches!(word, "please" | "then" | "thanks" | "") || Signs::read(word).begins(Sign::Assent)
@@ -163,6 +187,33 @@ mod tests {
             assert_eq!(named_option(list, answer, false), expected, "{answer}");
         }
         assert_eq!(named_option("Plan b is the winch.", "in b", false), None);
+    }
+
+    #[test]
+    fn a_question_proposes_a_way_and_an_answer_only_agrees() {
+        for (question, proposes) in [
+            ("Should I use a table for it?", true),
+            ("Would you like me to keep the list as it is?", true),
+            ("Shall I build a table instead of the list?", true),
+            ("Should I commit?", false),
+            ("Shall I run the tests and push?", false),
+            ("Use a table?", false),
+            ("What should I use?", false),
+        ] {
+            assert_eq!(proposes_way(question), proposes, "{question}");
+        }
+        for (answer, agrees) in [
+            ("yes", true),
+            ("Yes please!", true),
+            ("ok, do it", true),
+            ("yes, but only the list", false),
+            ("yes and commit it", false),
+            ("please", false),
+            ("no", false),
+            ("", false),
+        ] {
+            assert_eq!(only_agrees(answer), agrees, "{answer}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Pointed;
+use super::label::without_brackets;
 
 /// Minimum length of a word that counts, in bytes.
 const TELLING_BYTES: usize = 4;
@@ -12,6 +13,10 @@ const WHOLE: usize = 4;
 const SAME: usize = 3;
 /// Maximum number of texts that a new one is compared with, the last ones.
 const MAX_COMPARED: usize = 200;
+
+/// Fewest words of a clause by which two texts say the same, and how many letters of a word count.
+const CLAUSE_WORDS: usize = 3;
+const STEM_CHARS: usize = 6;
 
 /// The texts so far.
 #[derive(Default)]
@@ -74,6 +79,56 @@ pub(super) fn without_repetitions(mut found: Vec<(usize, Pointed)>, mut told: Se
     once.into_iter().flatten().collect()
 }
 
+/// What a text tells, in all and by clause.
+pub(super) struct Telling<'t> {
+    text: &'t str,
+    words: BTreeSet<String>,
+    /// Empty if there is only one.
+    clauses: Vec<(String, BTreeSet<String>)>,
+}
+
+impl<'t> Telling<'t> {
+    pub(super) fn read(text: &'t str) -> Self {
+        let bare = without_brackets(text);
+        let clauses = bare.split([',', ';']).map(|clause| (clause.to_owned(), stems(clause)));
+        let mut clauses: Vec<_> = clauses.filter(|(_, words)| !words.is_empty()).collect();
+        if clauses.len() == 1 {
+            clauses.clear();
+        }
+        Self { text, words: stems(&bare), clauses }
+    }
+
+    /// Returns true if one of several clauses says what another text, of which this one has most words, says.
+    pub(super) fn has(&self, other: &Self) -> bool {
+        let tells = |(clause, words): &(String, BTreeSet<String>)| {
+            words.len() >= CLAUSE_WORDS
+                && words.intersection(&other.words).count() * WHOLE >= words.len() * SAME
+                && names_all(clause, other.text)
+        };
+        let fewest = self.words.len().min(other.words.len());
+        !self.clauses.is_empty()
+            && self.words.intersection(&other.words).count() * 2 > fewest
+            && self.clauses.iter().any(tells)
+    }
+}
+
+/// Returns the beginnings of the words of a text, and of the parts of its names: `ropeLength` is two.
+fn stems(text: &str) -> BTreeSet<String> {
+    let mut parted = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if c.is_uppercase() && parted.ends_with(char::is_lowercase) {
+            parted.push(' ');
+        }
+        parted.push(c);
+    }
+    significant_words(&parted).into_iter().map(|word| word.chars().take(STEM_CHARS).collect()).collect()
+}
+
+/// Returns true if a text has all code that another names.
+pub(super) fn names_all(one: &str, other: &str) -> bool {
+    one.split('`').skip(1).step_by(2).all(|code| other.contains(code.trim_end_matches("()")))
+}
+
 /// Words with a digit: 30 seconds are not 5 seconds.
 fn numbers(text: &str) -> BTreeSet<String> {
     let words = text.split(|c: char| !c.is_alphanumeric());
@@ -132,6 +187,29 @@ mod tests {
             ("Use port 9090", Novelty::Instead(2)),
         ] {
             assert_eq!(told.add(text), news, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_of_several_clauses_tells_what_another_text_tells() {
+        let list = "Larger parts — bumped the drum from `text-s` to `text-m`, the metal plate from `text-xs` to `text-s`, and WinchLabel from `text-xs` to `text-s`";
+        for (text, other, tells) in [
+            (list, "Bump the metal plate (tons, time) from `text-xs` to `text-s`", true),
+            (list, "Make the winch label slightly larger: `text-s` instead of `text-xs`", true),
+            (list, "Bump the metal plate from `text-xs` to `text-xl`", false),
+            (list, "Keep the hooks as they are on every crane", false),
+            (
+                "Wind it twice; also paint the drum when loaded",
+                "Drum is also painted below the winch when loaded",
+                true,
+            ),
+            (
+                "I rewrite the whole winch, so I'll write the full file",
+                "I write the full file as edits fail with tabs",
+                false,
+            ),
+        ] {
+            assert_eq!(Telling::read(text).has(&Telling::read(other)), tells, "{text}: {other}");
         }
     }
 }

@@ -1,10 +1,13 @@
 //! The clauses of a prompt, and which of them says what is wanted.
 
+use std::ops::Range;
+
 use super::excerpt::head;
 use super::label::{MIN_WORDS, count, is_loose};
 use super::sentence::{is_abbreviation, sentences};
 use super::{is_courtesy, is_greeting, without_salutation};
 use crate::lexicon::{Sign, Signs};
+use baton_conversation::filter::pasted_line;
 use baton_words::WordList;
 
 /// Maximum number of words of a prompt that only gives an order (`commit all`).
@@ -44,7 +47,7 @@ pub(super) struct Clause<'a> {
     pub(super) asks: bool,
     /// True if it begins with an order such as `look`, `fix`.
     pub(super) orders: bool,
-    troubles: bool,
+    pub(super) troubles: bool,
     /// True if it says what is not to be done.
     negates: bool,
     /// True if it points to something that stands elsewhere: `fix these`.
@@ -77,7 +80,9 @@ pub(super) fn own_sentences(text: &str) -> Vec<String> {
             Some(&text[..end.unwrap_or(text.len())])
         })
     });
-    own.take(MAX_SENTENCES).map(|sentence| sentence.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+    // A backslash before a line end is how a terminal encodes a line break.
+    let words = |sentence: &str| sentence.split_whitespace().filter(|word| *word != "\\").collect::<Vec<_>>().join(" ");
+    own.take(MAX_SENTENCES).map(|sentence| words(sentence).trim_end_matches('\\').to_owned()).collect()
 }
 
 /// Returns true if a prompt asks for something, orders or reports trouble.
@@ -212,13 +217,33 @@ pub(super) fn content(clause: &str) -> usize {
     named.count() + wide + clause.matches(['"', '`']).count() / 2
 }
 
-/// Strips the command that asks for a plan, which says nothing about what is planned.
+/// Strips the command before a request that says by itself what is wanted: `/plan mend the winch`.
 pub(super) fn without_command(text: &str) -> &str {
-    text.strip_prefix("/plan ").map(str::trim_start).filter(|rest| count(rest) >= MIN_WORDS).unwrap_or(text)
+    let command = text.strip_prefix('/').and_then(|rest| rest.split_once(char::is_whitespace));
+    let tells = |(name, rest): &(&str, &str)| *name == "plan" || !name.contains(['/', '.']) && asks_for_work(rest);
+    let request = command.filter(tells).map(|(_, rest)| rest.trim_start());
+    request.filter(|rest| count(rest) >= MIN_WORDS).unwrap_or(text)
 }
 
-/// Returns what stands before the first line that looks like output.
+/// Returns true if a prompt asks for something to be made or changed, and asks no question.
+pub(super) fn asks_for_work(text: &str) -> bool {
+    let asks = |clause: Clause<'_>| clause.asks && !clause.negates && !Signs::read(clause.text).begins(Sign::Look);
+    !questions(text) && own_sentences(text).iter().any(|own| clauses(own).into_iter().any(asks))
+}
+
+/// Returns true if a prompt only has something looked at: `read the plan`, `inspect the winch, do not edit yet`.
+pub(super) fn only_looks(text: &str) -> bool {
+    let own = own_sentences(text);
+    let all: Vec<Clause<'_>> = own.iter().flat_map(|own| clauses(own)).collect();
+    let looks = |clause: &Clause<'_>| Signs::read(clause.text).begins(Sign::Look);
+    let wants = |clause: &Clause<'_>| clause.asks || clause.orders || clause.troubles;
+    let is_idle = |clause: &Clause<'_>| looks(clause) || clause.negates || !wants(clause);
+    all.first().is_some_and(looks) && all.iter().all(is_idle) && !questions(text)
+}
+
+/// Returns what stands before the first line that looks like output, or what is said behind a block that stands first.
 pub(super) fn before_log(text: &str) -> &str {
+    let text = without_leading_block(text);
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let bare = line.trim_start();
@@ -238,6 +263,44 @@ pub(super) fn before_log(text: &str) -> &str {
         at += line.len();
     }
     text
+}
+
+/// Returns the request behind a block of output, code or data that a prompt begins with: of what stands outside of such
+/// blocks the first part that asks, or else the last.
+fn without_leading_block(text: &str) -> &str {
+    let begins = text.lines().map(str::trim).find(|line| !line.is_empty()).is_some_and(is_block);
+    if !begins {
+        return text;
+    }
+    let error = pasted_line(text).unwrap_or_default();
+    let (mut parts, mut at, mut is_fenced, mut is_within): (Vec<Range<usize>>, _, _, _) = (Vec::new(), 0, false, true);
+    for line in text.split_inclusive('\n') {
+        let (from, bare) = (at, line.trim());
+        at += line.len();
+        let is_fence = bare.starts_with("```");
+        is_fenced ^= is_fence;
+        let continues = is_within && !bare.is_empty() && (line.starts_with([' ', '\t']) || error.ends_with(bare));
+        if is_fence || is_fenced || is_block(bare) || continues {
+            is_within = true;
+        } else if !bare.is_empty() && std::mem::take(&mut is_within) {
+            parts.push(from..at);
+        } else if let Some(part) = parts.last_mut().filter(|_| !is_within) {
+            part.end = at;
+        }
+    }
+    let mut parts = parts.into_iter().map(|part| text[part].trim()).filter(|part| count(part) > 1);
+    let asks = |part: &&str| wants(part) || questions(part);
+    parts.clone().find(asks).or_else(|| parts.next_back()).unwrap_or(text)
+}
+
+/// Returns true for a line of a block: a fence, output, a line of data, of markup, of a table, of a terminal.
+fn is_block(line: &str) -> bool {
+    let begins = ["```", "$ ", "> ", "❯", "│", "└", "├", "┌", "|"].iter().any(|start| line.starts_with(start));
+    let is_markup = line.starts_with('<') && line.ends_with('>');
+    let inner = line.strip_prefix(['{', '[']).map(str::trim_start);
+    let is_data = line.starts_with(['}', ']'])
+        || inner.is_some_and(|inner| inner.is_empty() || inner.starts_with(['"', '{', '[']));
+    begins || is_markup || is_data || is_output(line)
 }
 
 /// Returns true for a line that a program prints: `[tag] …`, a time, a frame of a trace, a line of a diff, an error.
@@ -368,6 +431,16 @@ mod tests {
             ("[Image #1] The mast is bent\nand red", "[Image #1] The mast is bent\nand red"),
             ("See [the plan](a.md)\nand [the other](b.md)", "See [the plan](a.md)\nand [the other](b.md)"),
             ("no\n[Winch] over", "no\n[Winch] over"),
+            ("[Winch] turning\n[Winch] error: no hook\n\nWhy does it stop?", "Why does it stop?"),
+            (
+                "Traceback (most recent call last):\n  File \"a.py\"\nValueError: bent\nPlease repair it",
+                "Please repair it",
+            ),
+            ("```\nlift(3)\n```\nMake that faster\nand safer", "Make that faster\nand safer"),
+            ("{\n  \"tons\": 3\n}\nRead this from a file", "Read this from a file"),
+            ("error: bent\nTurn it left\n```\nturn(1)\n```\nas shown", "Turn it left"),
+            ("[the plan](a.md) says so\nand [the other](b.md)", "[the plan](a.md) says so\nand [the other](b.md)"),
+            ("error: bent", "error: bent"),
             ("The key is\n[redacted:token], hide it", "The key is\n[redacted:token], hide it"),
         ] {
             assert_eq!(before_log(text), own);

@@ -87,6 +87,12 @@ impl Told {
         signs.begins(Sign::Verdict) || !announces && (chooses || kept) && commits(own) == Some(true)
     }
 
+    /// Returns true if it says by what something was done.
+    pub(super) fn tells_means(&self) -> bool {
+        let is_idle = [Sign::Trouble, Sign::Hedge, Sign::Cause, Sign::Lack].iter().any(|sign| self.signs.has(*sign));
+        self.signs.has(Sign::Means) && !is_idle && !self.signs.begins(Sign::Announce)
+    }
+
     /// Returns true if it only states how something is, or takes one way to look over another: what it says may be no
     /// choice, unless it is about what is being changed.
     pub(super) fn may_only_tell(&self) -> bool {

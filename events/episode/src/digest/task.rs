@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::file;
 use super::plan;
-use super::request::{has_substance, questions, wants};
+use super::request::{asks_for_work, has_substance, questions, wants};
 use super::sentence::sentences;
 use super::timeline::{Deed, Round, Timeline};
 use crate::lexicon::{Sign, Signs};
@@ -29,6 +29,8 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
     let mut current = 0;
     let plans = plan::approved(timeline);
     let mut approved = 0;
+    let works = |round: &Round<'_>| changes(timeline, round).keys().any(|path| !file::is_document(path));
+    let last_work = timeline.rounds.iter().rposition(works);
     for (at, round) in timeline.rounds.iter().enumerate() {
         let changed = changes(timeline, round);
         let lines: u64 = changed.values().sum();
@@ -50,11 +52,18 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
         let delivers = work_lines == 0 && (lines > 0 || timeline.deeds[round.deeds.clone()].iter().any(Deed::commits));
         let stopped = timeline.deeds[..round.deeds.start].last().and_then(Deed::outcome);
         let corrects = round.after_interruption || matches!(stopped, Some(Outcome::Denied | Outcome::Interrupted));
-        let goes_on = known.is_some() || corrects || delivers || answers(timeline, at, is_talk);
+        // What is said after work was asked for and before any is done is about that.
+        let asked = |task: &Task| {
+            let prompts = task.rounds.iter().filter_map(|at| timeline.rounds[*at].prompt);
+            prompts.map(|said| said.text).find(|text| has_substance(text)).is_some_and(asks_for_work)
+        };
+        let leads_to_work =
+            is_talk && last_work.is_some_and(|last| at <= last) && tasks.get(current).is_some_and(asked);
+        let goes_on = known.is_some() || corrects || delivers || leads_to_work || answers(timeline, at, is_talk);
         if tasks.is_empty() || is_planned || !goes_on && begins(round, work_lines > 0, is_talk) {
             tasks.push(Task::default());
             current = tasks.len() - 1;
-        } else if let Some((owner, _)) = known {
+        } else if let Some((owner, _)) = known.filter(|_| !leads_to_work) {
             current = owner;
         }
         tasks[current].rounds.push(at);

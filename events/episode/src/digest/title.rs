@@ -150,6 +150,12 @@ fn of_changes(
         };
         Some((text, is_given)).filter(|(text, _)| !text.is_empty())
     };
+    // What was only looked at is told if nothing else is.
+    let looks = |purpose: &Purpose| match purpose {
+        Purpose::Request(at) => tasks.get(*at).is_some_and(|task| asked::only_looked_at(timeline, task)),
+        _ => false,
+    };
+    order.sort_by_key(|(purpose, _)| looks(purpose));
     let mut told = order
         .iter()
         .filter_map(|(purpose, weight)| tell(purpose, weight).map(|(text, is_given)| (text, is_given, weight)));

@@ -27,18 +27,20 @@ enum Form {
     Names,
 }
 
-/// Entries under one heading, in order. Later ones are more important.
+/// Entries under one heading. Later ones are more important.
 struct Section {
     heading: &'static str,
     form: Form,
     entries: Vec<String>,
+    /// Number of the first entries, which are written behind the others.
+    written_last: usize,
     /// Number of entries to write, from the end.
     selected: usize,
 }
 
 impl Section {
     fn new(heading: &'static str, form: Form, entries: Vec<String>) -> Self {
-        Self { heading, form, entries, selected: 0 }
+        Self { heading, form, entries, written_last: 0, selected: 0 }
     }
 
     /// Returns the most important entry that is not selected yet.
@@ -58,7 +60,8 @@ impl Section {
             return;
         }
         let skipped = self.entries.len() - self.selected;
-        let selected = &self.entries[skipped..];
+        let mut selected = self.entries[skipped..].to_vec();
+        selected.rotate_left(self.written_last.saturating_sub(skipped));
         // Writing to a string cannot fail.
         let _ = match self.form {
             Form::Line => writeln!(out, "{}: {}", self.heading, selected.join(" ")),
@@ -198,6 +201,9 @@ fn sections(facts: &Facts, about: &About<'_>, changed: &[String]) -> Vec<Section
         true => (Section::new("Files it changed, no commit seen", Form::Names, modified), Vec::new()),
         false => (Section::new("Not committed", Form::Names, facts.uncommitted.clone()), modified),
     };
+    let mut decided = Section::new("Decided", Form::List, facts.decisions.clone());
+    decided.entries.rotate_right(facts.commit_scopes);
+    decided.written_last = facts.commit_scopes;
     let since = if own { "Its files that others have changed" } else { "Its files that have changed since" };
     vec![
         Section::new(objective, Form::Line, one(&facts.objective)),
@@ -207,7 +213,7 @@ fn sections(facts: &Facts, about: &About<'_>, changed: &[String]) -> Vec<Section
         Section::new("To check, this passed", Form::Line, one(&facts.check)),
         Section::new("Open", Form::List, facts.unresolved.clone()),
         Section::new("Next, as it was left", Form::List, facts.next_steps.clone()),
-        Section::new("Decided", Form::List, facts.decisions.clone()),
+        decided,
         Section::new("Failed and mended", Form::List, facts.errors.iter().filter_map(solved).collect()),
         Section::new("Files it changed", Form::Names, modified),
         Section::new(since, Form::Names, changed.to_vec()),

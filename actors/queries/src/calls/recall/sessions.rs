@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use baton_ask::recall::{Entry, Intent, Kind, Quotes, decides, is_superseded, memo_entry, states, whole_fit};
+use baton_ask::recall::{
+    Entry, Intent, Kind, Quotes, change_of_mind, decides, is_superseded, memo_entry, states, whole_fit,
+};
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{Episode, Exchange, asks_what_holds};
 use baton_events::memo;
@@ -150,7 +152,8 @@ impl Recall {
                 // What is left of some work, a later one that replaced it need not know.
                 let replaced = hits.replaced.into_iter().filter(|_| !asked.is(Kind::Open));
                 let expressly = replaced.map(|pair| (pair, REPLACING_EXPRESSLY));
-                expressly.chain(later.into_iter().map(|pair| (pair, REPLACING))).collect()
+                let taken_back = taken_back(sessions, asked).into_iter().map(|pair| (pair, REPLACING_EXPRESSLY));
+                expressly.chain(taken_back).chain(later.into_iter().map(|pair| (pair, REPLACING))).collect()
             });
         }
         found.sessions.truncate(most);
@@ -224,11 +227,6 @@ fn later_ones(sessions: &[Session], own: &[f32], asked: &Intent, asks_what_holds
     let near = || sessions.iter().zip(own).filter(|(_, own)| **own >= best * REPLACING).map(|(session, _)| session);
     let is_asked = asks_what_holds && asked.kinds.is_empty();
     let pairs = near().flat_map(|earlier| near().map(move |later| (earlier, later))).filter(|_| is_asked);
-    let follows = |(earlier, later): &(&Session, &Session)| {
-        let group = |session: &Session| session.row.state.place.as_ref().map(|place| place.project.clone());
-        let spans = earlier.episode.span.zip(later.episode.span);
-        spans.is_some_and(|((_, ended), (began, _))| began >= ended) && group(earlier) == group(later)
-    };
     let is_of_its_files = |(earlier, later): &(&Session, &Session)| {
         let changed = |path: &str| earlier.episode.files_modified.iter().any(|file| file.path == path);
         let files = &later.episode.files_modified;
@@ -236,6 +234,20 @@ fn later_ones(sessions: &[Session], own: &[f32], asked: &Intent, asks_what_holds
     };
     let found = pairs.filter(follows).filter(is_of_its_files);
     found.map(|(earlier, later)| (earlier.id.clone(), later.id.clone())).collect()
+}
+
+/// Returns sessions, each with a later one in which a person changed their mind about the subject.
+fn taken_back(sessions: &[Session], asked: &Intent) -> Vec<(SessionId, SessionId)> {
+    let is_told = |session: &&Session| !asked.is(Kind::Open) && change_of_mind(&session.episode, asked).is_some();
+    let pairs = sessions.iter().filter(is_told).flat_map(|later| sessions.iter().map(move |earlier| (earlier, later)));
+    pairs.filter(follows).map(|(earlier, later)| (earlier.id.clone(), later.id.clone())).collect()
+}
+
+/// Returns true if the second session began after the first one of the same project had ended.
+fn follows((earlier, later): &(&Session, &Session)) -> bool {
+    let group = |session: &Session| session.row.state.place.as_ref().map(|place| place.project.clone());
+    let spans = earlier.episode.span.zip(later.episode.span);
+    spans.is_some_and(|((_, ended), (began, _))| began >= ended) && group(earlier) == group(later)
 }
 
 /// Puts a subagent's session behind its parent, if that was found as well: it knows what became of the subagent's work. Of

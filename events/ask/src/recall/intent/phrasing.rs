@@ -8,9 +8,9 @@ use baton_words::WordList;
 /// Contractions without their apostrophe, and their expansion.
 static CONTRACTIONS: WordList = WordList::new(crate::WORDS, "contractions");
 /// What may stand before an apostrophe and is no word of its own.
-static ELIDED: WordList = WordList::new(crate::WORDS, "elided");
+static ELIDED: WordList = WordList::words(crate::WORDS, "elided");
 /// First words of questions that can have a time: about what happened, not about why something is so.
-static ASKING_WHEN: WordList = WordList::new(crate::WORDS, "words of asking when");
+static ASKING_WHEN: WordList = WordList::words(crate::WORDS, "words of asking when");
 
 /// A word, and the index of the white-space separated piece that contains it.
 #[derive(Clone, Debug)]
@@ -90,19 +90,31 @@ impl Phrasing {
         own.is_some() && inside && before != own && piece(range.end) != own
     }
 
-    /// Finds consecutive words. A leading `^` anchors at the beginning, a trailing `$` at the end; a star after a word
-    /// matches any ending. A star alone matches any word, which is not part of the returned places.
+    /// Finds a sign, see [`signs`](super::signs), and returns the places of its words.
     pub(super) fn find(&self, sign: &str) -> Option<Vec<usize>> {
         let (sign, first) = sign.strip_prefix('^').map_or((sign, false), |rest| (rest, true));
         let (sign, last) = sign.strip_suffix('$').map_or((sign, false), |rest| (rest, true));
         let parts: Vec<&str> = sign.split(' ').collect();
-        let mut windows = self.words.windows(parts.len()).enumerate();
-        let (at, _) = windows.find(|(at, window)| {
-            (!first || *at == 0)
-                && (!last || at + parts.len() == self.words.len())
-                && window.iter().zip(&parts).all(|(word, part)| matches_part(&word.text, part))
-        })?;
-        Some(parts.iter().zip(at..).filter(|(part, _)| **part != "*").map(|(_, place)| place).collect())
+        let starts = if first { 0..1 } else { 0..self.words.len() };
+        starts.into_iter().find_map(|at| self.places(&parts, at, last))
+    }
+
+    /// Returns the places of the parts of a sign that begins at a place.
+    fn places(&self, parts: &[&str], at: usize, last: bool) -> Option<Vec<usize>> {
+        let Some((part, rest)) = parts.split_first() else {
+            return (!last || at == self.words.len()).then(Vec::new);
+        };
+        if *part == "..." {
+            return (at..self.words.len()).find_map(|next| self.places(rest, next, last));
+        }
+        if !matches_part(self.word(at)?, part) {
+            return None;
+        }
+        let mut places = self.places(rest, at + 1, last)?;
+        if *part != "*" {
+            places.push(at);
+        }
+        Some(places)
     }
 
     /// Empties the words at these places; the places of other words do not change.
@@ -142,11 +154,11 @@ fn without_elision(written: &str) -> String {
     let start = written.trim_start_matches(|c: char| !c.is_alphanumeric());
     let elided = start.split_once('\'').filter(|(before, _)| ELIDED.has(&before.to_lowercase()));
     let after =
-        elided.map(|(_, after)| after).filter(|after| after.chars().take_while(|c| c.is_alphabetic()).count() > 2);
+        elided.map(|(_, after)| after).filter(|after| after.chars().take_while(|c| c.is_alphabetic()).count() > 1);
     after.unwrap_or(written).to_owned()
 }
 
 /// Returns true if a word matches a part of a sign.
 pub(super) fn matches_part(word: &str, part: &str) -> bool {
-    part.strip_suffix('*').map_or(word == part, |start| word.starts_with(start))
+    part.split('|').any(|one| one.strip_suffix('*').map_or(word == one, |start| word.starts_with(start)))
 }

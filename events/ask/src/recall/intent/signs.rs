@@ -1,7 +1,7 @@
 //! Words by which kinds of question are recognised. The lists are heuristic: words that are missing are searched for.
 //!
-//! A sign is a sequence of consecutive words, see [`find`](super::phrasing::Phrasing::find). Words that are also
-//! everyday names of things (a pending order, a choice field, the todo app) are signs only together with others.
+//! A sign is a sequence of English words, see `words.txt`; what other languages say is read in English before. Words that
+//! are also everyday names of things (a pending order, a choice field, the todo app) are signs only together with others.
 
 use super::Kind;
 use baton_words::WordList;
@@ -29,5 +29,5 @@ pub(super) static TIMED: WordList = WordList::new(crate::WORDS, "latest timed");
 pub(super) static WEAK: WordList = WordList::new(crate::WORDS, "latest weak");
 
 const fn known(kind: Kind, signs: &'static str, beside: &'static str) -> Known {
-    Known { kind, signs: WordList::new(crate::WORDS, signs), beside: WordList::new(crate::WORDS, beside) }
+    Known { kind, signs: WordList::new(crate::WORDS, signs), beside: WordList::words(crate::WORDS, beside) }
 }

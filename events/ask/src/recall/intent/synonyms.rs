@@ -2,33 +2,28 @@
 
 use std::sync::LazyLock;
 
+use baton_words::language::{Line, things};
+
 /// One group per line.
-static GROUPS: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| groups(include_str!("synonyms.txt")).collect());
-/// Words of developers in other languages, each line with those of English that mean about the same.
-static FOREIGN: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| groups(include_str!("bilingual.txt")).collect());
+static GROUPS: LazyLock<Vec<Vec<&str>>> =
+    LazyLock::new(|| include_str!("synonyms.txt").lines().map(|line| line.split_whitespace().collect()).collect());
 /// Minimum length of a part of a compound.
 const PART_CHARS: usize = 4;
 
-fn groups(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
-    text.lines().map(|line| line.split_whitespace().collect())
-}
-
-/// Returns the foreign words of scripts without spaces.
-pub(super) fn wide() -> impl Iterator<Item = &'static str> {
-    FOREIGN.iter().flatten().copied().filter(|word| word.starts_with(super::is_wide))
-}
-
 /// Returns the parts of a word that is written together, as in German, if both are known.
 pub(super) fn parts(word: &str) -> Option<(&str, &str)> {
-    let is_known = |part: &str| FOREIGN.iter().flatten().any(|known| *known == part || is_form(part, known));
+    let is_known =
+        |part: &str| things().iter().any(|line| line.has(part) || line.words().any(|known| is_form(part, known)));
     let ends = word.char_indices().map(|(at, _)| at).filter(|at| *at >= PART_CHARS && word.len() - at >= PART_CHARS);
     ends.map(|at| word.split_at(at)).find(|(one, other)| is_known(one) && is_known(other))
 }
 
 /// Returns the synonyms of a word in lower case, of all groups that have it.
 pub(super) fn of(word: &str) -> Vec<&'static str> {
-    let of_word = |group: &&Vec<&str>| group.iter().any(|known| is_form(word, known));
-    let mut synonyms: Vec<&str> = GROUPS.iter().chain(&*FOREIGN).filter(of_word).flatten().copied().collect();
+    let of_groups = GROUPS.iter().filter(|group| group.iter().any(|known| is_form(word, known))).flatten().copied();
+    let is_of = |line: &&Line| line.has(word) || line.words().any(|known| is_form(word, known));
+    let of_lines = things().iter().filter(is_of).flat_map(Line::words);
+    let mut synonyms: Vec<&str> = of_groups.chain(of_lines).collect();
     synonyms.retain(|synonym| !is_form(word, synonym));
     synonyms.sort_unstable();
     synonyms.dedup();
@@ -72,12 +67,11 @@ mod tests {
         }
         assert_eq!(parts("ordneransicht"), Some(("ordner", "ansicht")));
         assert_eq!(parts("numbatansicht"), None);
-        assert!(wide().any(|word| word == "页面"));
     }
 
     #[test]
     fn a_group_has_several_words_in_lower_case() {
-        for group in GROUPS.iter().chain(&*FOREIGN) {
+        for group in &*GROUPS {
             let is_lower = |word: &&str| !word.chars().any(char::is_uppercase);
             assert!(group.len() > 1 && group.iter().all(is_lower), "{group:?}");
         }

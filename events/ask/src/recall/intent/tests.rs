@@ -60,7 +60,25 @@ fn kinds_are_known_by_plain_words() {
     check("was ist beim Export noch offen", "open", "export");
     check("Warum kamen manche Einträge doppelt vor, und was wurde dagegen getan?", "decisions", "einträge doppelt");
     check("Pourquoi l'index est-il si lent ?", "decisions", "index lent");
-    check("为什么用缓存", "decisions", "用 缓存");
+    check("为什么用缓存", "decisions", "缓存");
+    for question in [
+        "wo haben wir aufgehört?",
+        "où en étions-nous ?",
+        "onde paramos",
+        "где мы остановились",
+        "どこまで進みましたか",
+    ] {
+        check(question, "latest", "");
+    }
+    check("was haben wir zu Skills entschieden", "decisions", "skills");
+    check("как мы исправили duplicate key", "solved", "duplicate key");
+    check("skills について何を決めましたか", "decisions", "skills");
+    check("Como foi resolvido o erro MIME?", "solved", "erro mime");
+    check("По какой причине убрали dialog?", "decisions", "убрали dialog");
+    check("remediation 还需要做什么？", "open", "remediation");
+    check("what else needs doing?", "open", "");
+    check("what fixed the MIME error?", "solved", "mime");
+    check("what made us drop the dialog", "decisions", "drop dialog");
     // Words that only look like signs.
     check("refresh token race", "", "refresh token race");
     check("open the database", "", "open database");
@@ -145,6 +163,9 @@ fn a_time_that_is_named_bounds_the_question() {
     check("what is still open from last month", "open", "", Some(("2026-10", "2026-11")));
     check("which files were changed today", "files", "", Some(("2026-11-20", "2026-11-21")));
     check("what was done before 2026-03-14", "latest", "", Some(("", "2026-03-14")));
+    check("¿Qué hice la semana pasada?", "latest", "", Some(("2026-11-09", "2026-11-16")));
+    check("was haben wir gestern gemacht", "latest", "", Some(("2026-11-19", "2026-11-20")));
+    check("昨天我们做了什么", "latest", "", Some(("2026-11-19", "2026-11-20")));
     check("what did we do 3 days ago", "latest", "", Some(("2026-11-17", "2026-11-18")));
     let half = Some(("2026-10-01", "2026-10-16"));
     check("what was done between 2026-10-01 and 2026-10-15", "latest", "", half);

@@ -1,5 +1,7 @@
 //! The words of a text.
 
+use baton_words::language::is_wide;
+
 /// Minimum length of the common prefix of two forms of a word.
 const STEM_CHARS: usize = 5;
 
@@ -52,11 +54,6 @@ pub(super) fn name_parts(text: &str) -> Vec<String> {
         parts.push(part);
     }
     parts
-}
-
-/// Returns true for a character of a script that is written without spaces.
-pub(super) fn is_wide(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
 /// Returns true if two words differ only in their endings.

@@ -18,6 +18,17 @@ fn a_reason_is_looked_for_behind_what_passed() {
         "The following paths are ignored by one of your .gitignore files: dist",
     );
     check("FAILED: make\n", "FAILED: make");
+    let conflict = "CONFLICT (content): Merge conflict in src/a.rs";
+    check(
+        &format!(
+            "Auto-merging src/a.rs\n{conflict}\nAutomatic merge failed; fix conflicts and then commit the result."
+        ),
+        conflict,
+    );
+    check(
+        &format!("Rebasing (1/2)\r\n{conflict}\nerror: could not apply 1a2b3c4... Grease\nhint: Resolve all conflicts"),
+        conflict,
+    );
     let quiet = "src/a.rs:12: let error = 1;\nsrc/b.rs:3: fn main()";
     assert_eq!(finding_line(quiet), None, "a search prints lines with one number");
     assert_eq!(

@@ -6,6 +6,7 @@
 //! - A shell's exit code is that of its last program: if `a && b` failed, `b` is taken to have failed; nothing is
 //!   known of a program before `;` or `||`.
 
+use super::vocabulary::INTERPRETERS;
 use super::words::Joint;
 use super::{Command, Family, Pipe, Step};
 use baton_conversation::item::Verdict;
@@ -208,6 +209,11 @@ impl<'a> Command<'a> {
         let works =
             |step: &&Step<'a>| step.joint != Joint::Or && !step.asks && !step.only_looks() && !step.is_harmless();
         self.steps.iter().filter(works).filter(move |step| !step.is_one_of(seen.iter().copied()))
+    }
+
+    /// Returns true if an interpreter runs a script in it.
+    pub(in crate::digest) fn interprets(&self) -> bool {
+        self.steps.iter().any(|step| INTERPRETERS.contains(&&*step.program))
     }
 
     /// Returns all steps.

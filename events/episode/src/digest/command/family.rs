@@ -168,7 +168,9 @@ impl Step<'_> {
 
     /// Returns true if both check the same thing, apart from the part of it that their arguments name.
     pub(in crate::digest) fn is_same_check(&self, failed: &Step<'_>) -> bool {
-        if self.asks && !failed.asks {
+        // `git merge --abort` takes back what failed.
+        let gives_up = self.program == "git" && self.flags().any(|flag| matches!(flag, "--abort" | "--quit"));
+        if self.asks && !failed.asks || gives_up {
             return false;
         }
         let (mine, theirs) = (self.family(), failed.family());
@@ -178,6 +180,7 @@ impl Step<'_> {
             || goals().is_some() && self.same_toolchain(failed)
             || mine.is_check() && mine == theirs && self.same_toolchain(failed)
             || mine == Family::Commit && theirs == Family::Merge && !failed.flags().any(|flag| flag == "--ff-only")
+            || (mine, theirs) == (Family::Merge, Family::Merge) && self.flags().any(|flag| flag == "--continue")
             || (mine, theirs) == (Family::Test, Family::Build) && self.same_toolchain(failed) && self.is_runner(failed)
     }
 

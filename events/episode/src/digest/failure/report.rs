@@ -173,11 +173,14 @@ fn is_document(text: &str) -> bool {
 
 /// Returns the line of an error in what a prompt shows: pasted output, or a block behind words that say that it fails.
 pub(in crate::digest) fn shown_line(text: &str) -> Option<String> {
-    let (own, output) = text.split_at(before_log(text).len());
+    let own = before_log(text);
     if is_document(own) {
         return failing_block(text);
     }
-    let bare: Vec<&str> = output.lines().map(without_tag).collect();
+    // The words are a part of the text, before the output or behind it.
+    let begin = own.as_ptr().addr() - text.as_ptr().addr();
+    let output = text[..begin].lines().chain(text[begin + own.len()..].lines());
+    let bare: Vec<&str> = output.map(without_tag).collect();
     let ends = |line: &&&str| line.contains(" exited with code ") || line.contains(" failed: ");
     let line = pasted_line(text).or_else(|| pasted_line(&bare.join("\n")));
     let line = line.or_else(|| bare.iter().find(ends).map(|line| (*line).to_owned()))?;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{MIN_NAMING, file_of};
+use super::{MIN_NAMING, Section, file_of};
+use crate::digest::label::without_brackets;
 use crate::digest::repetition::significant_words;
 use crate::digest::sentence::{lines, list_marker, plain, sentences};
-use crate::digest::stated::names_test;
+use crate::digest::stated::{MIN_WORDS, names_test};
 use crate::digest::timeline::Timeline;
 use crate::lexicon::{Sign, Signs};
 
@@ -49,9 +50,10 @@ impl Reported {
         reported
     }
 
-    /// Returns what the heading of a step says, if it says it in words and an item of a conclusion begins with it.
-    pub(super) fn step(&self, heading: &str) -> Option<String> {
-        let heading = unnumbered(heading);
+    /// Returns what the heading of a step says, if it says it in words and an item of a conclusion begins with it; with the
+    /// first sentence of its text if it is a name of few words.
+    pub(super) fn step(&self, section: &Section<'_>) -> Option<String> {
+        let heading = unnumbered(section.heading);
         let bare: String = heading.split('`').step_by(2).collect();
         let prose = bare.split_whitespace().filter(|word| file_of(word).is_none());
         let words = significant_words(heading);
@@ -62,7 +64,17 @@ impl Reported {
             && file_of(heading).is_none()
             && !names_test(&heading.to_lowercase())
             && !Signs::read(heading).has_any(&[Sign::AsideHead, Sign::CheckHead]);
-        (tells && self.items.iter().any(is_told)).then(|| plain(heading))
+        if !tells || !self.items.iter().any(is_told) {
+            return None;
+        }
+        let heading = plain(heading);
+        let name = without_brackets(&heading);
+        if name.split_whitespace().count() > MIN_NAMING {
+            return Some(heading);
+        }
+        let first =
+            sentences(section.text).into_iter().find(|first| first.text.split_whitespace().count() >= MIN_WORDS)?;
+        Some(format!("{name}: {}", plain(first.text).trim_end_matches([':', '：'])))
     }
 
     /// Returns true if a reply says of the first code that a sentence names that nothing has to be changed.

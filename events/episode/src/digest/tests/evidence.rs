@@ -82,10 +82,32 @@ fn every_list_tells_the_same_end_of_a_call() {
     // The exit code is the program's own.
     check("git commit -m x", failed("src/a.ts:3:1: unused"), "ok");
     check("make deploy", failing("error: no host"), "ok");
+    // A script that catches its error says so.
+    check("python3 - <<'E'\nwind()\nE", failed("FAILED: no such hook"), "unknown");
+    check("node lift.js", failing("Error: the mast is bent"), "unknown");
+    check("node lift.js", passed(), "ok");
     // What only looks prints anything.
     check("git log --grep failed | head -3", failed("error: it failed"), "ok");
     check("run git log -3 | head -3", failing("error: it failed"), "ok");
     check("run cat session.jsonl | tail -3", failed("error: it failed"), "ok");
+}
+
+#[test]
+fn a_conflict_is_over_when_it_is_committed_or_continued_and_not_when_it_is_given_up() {
+    let conflict = "CONFLICT (content): Merge conflict in src/a.rs";
+    for (failing, ending, is_over) in [
+        ("git merge main", "git commit --no-edit", true),
+        ("git pull", "git merge --continue", true),
+        ("git rebase main", "GIT_EDITOR=true git rebase --continue", true),
+        ("git cherry-pick 1a2b3c4", "git cherry-pick --continue", true),
+        ("git merge main", "git merge --abort", false),
+        ("git rebase main", "git rebase --abort", false),
+    ] {
+        let session = Session::default().failed(failing, 1, conflict).edit("src/a.rs", 1, 1).ok("git add src/a.rs");
+        let found = errors(&session.ok(ending));
+        assert_eq!(found[0].0, format!("{failing}: exit 1, {conflict}"));
+        assert_eq!(found[0].1.is_some(), is_over, "{failing}, {ending}: {:?}", found[0].1);
+    }
 }
 
 #[test]

@@ -35,6 +35,31 @@ fn a_short_request_about_earlier_work_decides_if_the_work_shows_it() {
 }
 
 #[test]
+fn a_yes_takes_the_way_that_the_agent_proposes() {
+    let asked = |question: &str| Session::default().prompt("Where?").reply(&format!("Both would do. {question}"));
+    let question = "Should I use the drum instead of the jib?";
+    check(asked(question).prompt("yes please"), &[&format!("{question} User: yes please")]);
+    check(asked(question).prompt("no"), &[]);
+    check(asked("Should I commit it?").prompt("yes"), &[]);
+    check(asked("Shall I go on?").prompt("yes"), &[]);
+}
+
+#[test]
+fn the_only_change_of_a_small_session_is_its_choice_if_the_edit_shows_it() {
+    let wound = |said: &str| {
+        let asked = Session::default().prompt("The rope slips off the drum");
+        edit(asked, "src/winch.rs", "wind(rope)", "wind(rope, Layer::Double)").reply(said)
+    };
+    let told = "Changed the call to `Layer::Double`, which holds two tons.";
+    check(wound(&format!("It works now. {told}")), &[told]);
+    check(wound("Changed the call to `Layer::Single`, which holds two tons."), &[]);
+    check(wound(&format!("{told} Added `Layer::Double` to the list of parts, too.")), &[]);
+    check(wound("Changed the test to `Layer::Double`, which holds two tons."), &[]);
+    let rule = "User: no, use a brake instead of a hook on it";
+    check(wound(told).prompt("no, use a brake instead of a hook on it").edit("a.rs", 1, 1).reply(told), &[rule]);
+}
+
+#[test]
 fn what_a_person_forbids_decides() {
     let said = "Write the message but don't commit it";
     check(built().prompt(said).reply("Winch: a drum"), &[&format!("User: {said}")]);

@@ -78,3 +78,26 @@ fn the_state_does_not_tell_what_was_overruled() {
     let found = then.reply("The store uses SQLite.").digest();
     assert_eq!(found.concluded.as_deref(), Some("The store uses SQLite."));
 }
+
+#[test]
+fn what_a_person_asks_for_again_is_not_overruled() {
+    let first = || Session::default().prompt("Write the store").edit("src/store.rs", 9, 0).reply("The store is there.");
+    let second = || first().prompt("Let's use SQLite instead of Redis").edit("src/store.rs", 4, 4).reply("Done.");
+    let back = || second().prompt("No, let's use Redis instead of SQLite").edit("src/store.rs", 4, 4).reply("Done.");
+    let names = |session: Session| {
+        let superseded = session.digest().superseded;
+        superseded.iter().any(|said| said.text.contains("use SQLite instead of Redis"))
+    };
+    assert!(names(back()));
+    assert!(!names(back().prompt("Now rewrite it with SQLite").edit("src/store.rs", 4, 4).reply("Done.")));
+}
+
+#[test]
+fn how_something_was_done_tells_what_was_chosen_if_nothing_else_does() {
+    let session = edit(Session::default().prompt("Make the store faster"), "src/store.rs", OLD, NEW);
+    let said = "The store is faster now.\n- It waits for `postgres` via a channel\n- It might be read using a pool";
+    assert_eq!(in_force(session.reply(said)), ["It waits for `postgres` via a channel"]);
+    let session = edit(Session::default().prompt("Make the store faster"), "src/store.rs", OLD, NEW);
+    let both = format!("{said}\n\nI chose `postgres` instead of `redis`, because it is here.");
+    assert_eq!(in_force(session.reply(&both)).len(), 1);
+}

@@ -34,6 +34,13 @@ fn a_step_that_a_conclusion_names_again_is_a_choice() {
 }
 
 #[test]
+fn a_step_that_only_names_its_matter_is_told_with_its_first_sentence() {
+    let plan = "### 1. Crane parts (new section)\nA table of all parts and what they weigh:\n| Part |\n\n### 2. Rope kinds (new)\nShort.";
+    let told = "Crane parts: A table of all parts and what they weigh";
+    check(plan, &["- **Crane parts** — a new section\n- **Rope kinds** — new"], &[told]);
+}
+
+#[test]
 fn what_needed_nothing_after_all_is_no_choice() {
     let plan = "### 1. Winch\nAlso keep `rope_length` in the log, because the crane reads it.\n\nTurn the drum.";
     let kept = "Also keep `rope_length` in the log, because the crane reads it.";

@@ -117,10 +117,10 @@ fn a_conversation_is_about_what_its_answers_share() {
 }
 
 #[test]
-fn the_goal_is_the_main_task_with_the_others_behind_it() {
+fn a_goal_is_told_in_the_order_in_which_it_was_asked() {
     let first = Session::default().prompt("Please grease the winch.").edit("src/winch.rs", 9, 0).reply("It is done.");
     let two = first.prompt("Please paint the mast in red.").edit("src/mast.rs", 12, 0).reply("It is done.");
-    let goal = "Goal: paint the mast in red. Before: grease the winch.";
+    let goal = "Goal: grease the winch. Then: paint the mast in red.";
     let episode = two.digest();
     assert!(episode.continuation_context.starts_with(goal), "{}", episode.continuation_context);
 }
@@ -169,6 +169,21 @@ fn a_request_is_shortened_to_whole_phrases_in_every_language() {
 }
 
 #[test]
+fn a_request_behind_a_pasted_block_is_title_and_goal() {
+    let log = "[winch] turning left\n[winch] error: the mast is bent\n\n";
+    check_purpose(
+        Session::default().prompt(&format!("{log}Can you straighten the mast of crane 7?")),
+        "Straighten the mast of crane 7",
+        "Can you straighten the mast of crane 7?: error: the mast is bent",
+    );
+    check_purpose(
+        Session::default().prompt("```\nlift(3)\nlift(4)\n```\nMake both of these lifts safer by night"),
+        "Make both of these lifts safer by night",
+        "Make both of these lifts safer by night",
+    );
+}
+
+#[test]
 fn a_title_that_is_an_error_says_that_it_was_mended() {
     let reported = || Session::default().prompt("error: the winch is stuck at its mark");
     let mended = reported().edit("src/winch.rs", 4, 1).ok("cargo test").reply("Fixed: the winch turns past its mark.");
@@ -188,4 +203,13 @@ fn a_greeting_is_neither_title_nor_goal_if_anything_else_was_said() {
     let titled = greeted().title(TitleSource::Model, "hi").prompt("Why does the winch hum?").reply("It is dry.");
     assert_eq!(told(titled), both("Why does the winch hum", "Why does the winch hum?"));
     assert_eq!(told(greeted()).0, "Hi");
+}
+
+#[test]
+fn what_is_only_looked_at_is_looked_at_for_the_work_that_follows() {
+    let looked = Session::default().prompt("Inspect the brake of the winch.").ok("ls").reply("It is in `brake.rs`.");
+    let built = looked.prompt("Build a second brake for the hoist").edit("src/brake.rs", 9, 0).reply("It is there.");
+    let Episode { title, objective, .. } = built.digest();
+    assert_eq!(title, "Build a second brake for the hoist");
+    assert_eq!(objective, "Build a second brake for the hoist");
 }

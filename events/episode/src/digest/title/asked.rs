@@ -8,8 +8,8 @@ use super::super::label::{
 };
 use super::super::outcome::chief;
 use super::super::request::{
-    Clause, before_log, choose, clauses, content, has_substance, is_pointer, own_sentences, without_command,
-    without_lead,
+    Clause, before_log, choose, clauses, content, has_substance, is_pointer, only_looks, own_sentences,
+    without_command, without_lead,
 };
 use super::super::sentence::{is_decoration, plain};
 use super::super::task::{Task, main_task};
@@ -37,20 +37,11 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     // A prompt that came to nothing was typed again.
     let answered = |round: &Round<'_>| !round.replies.is_empty() || !round.deeds.is_empty();
     let telling = |round: &&&Round<'_>| has_substance(typed(round));
-    // What is only looked at is looked at for the work that follows.
-    let works = |round: &&&Round<'_>| {
-        timeline.deeds[round.deeds.clone()].iter().any(|deed| deed.succeeded() && deed.edit().is_some())
-    };
-    let looks = |round: &&Round<'_>| {
-        clauses(typed(round)).first().is_some_and(|first| Signs::read(first.rest).begins(Sign::Look))
-    };
-    let asks =
-        |round: &&&Round<'_>| clauses(typed(round)).iter().any(|clause| clause.orders && clause.content >= MIN_CONTENT);
-    let first = rounds.iter().find(|round| answered(round) && telling(round));
-    let begun = first
-        .filter(|first| looks(first) && !works(first))
-        .and_then(|_| rounds.iter().find(|round| works(round) && telling(round) && asks(round)));
-    let round = begun.or(first).or_else(|| rounds.iter().find(telling));
+    // What is looked at first is looked at for the work that follows.
+    let works = |round: &&&Round<'_>| answered(round) && telling(round) && !only_looks(typed(round));
+    let round = Some(&rounds).filter(|_| task.lines > 0).and_then(|rounds| rounds.iter().find(works));
+    let round = round.or_else(|| rounds.iter().find(|round| answered(round) && telling(round)));
+    let round = round.or_else(|| rounds.iter().find(telling));
     let says = |round: &&&Round<'_>| {
         let text = typed(round);
         !text.is_empty() && !is_for_the_harness(text) && !is_greeting(text)
@@ -98,6 +89,13 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
         _ => title,
     };
     Some(title).filter(|title| !title.is_empty())
+}
+
+/// Returns true if a task only asks for a look at something.
+pub(super) fn only_looked_at(timeline: &Timeline<'_>, task: &Task) -> bool {
+    let mut asked =
+        task.rounds.iter().map(|at| typed(&timeline.rounds[*at])).filter(|text| has_substance(text)).peekable();
+    asked.peek().is_some() && asked.all(only_looks)
 }
 
 /// Returns a clause up to the end of its sentence. What only reports is told from the beginning of its sentence if all of it
