@@ -152,7 +152,11 @@ fn reason_rank(line: &str) -> Rank {
     if is_of_the_start(line) {
         return Rank::Preamble;
     }
-    if has_no_rule(line) || line.split_once(" while ").is_some_and(|(name, _)| is_exception(name)) {
+    // What stands below it says why.
+    if line.split_once(" while ").is_some_and(|(name, _)| is_exception(name)) {
+        return Rank::Failure;
+    }
+    if has_no_rule(line) {
         return Rank::Cause;
     }
     match rank(line) {
