@@ -339,8 +339,7 @@ impl<'a> Step<'a> {
         if !committing {
             step.arguments = words.into_iter().filter_map(argument).collect();
         }
-        step.take_last_goal();
-        step.family = step.classify();
+        step.settle();
         Some(step)
     }
 

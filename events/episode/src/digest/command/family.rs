@@ -73,8 +73,14 @@ impl Step<'_> {
         goals.split(' ').position(|goal| goal == word)
     }
 
+    /// Determines its subcommand, if it has several, and its family.
+    pub(super) fn settle(&mut self) {
+        self.take_last_goal();
+        self.family = self.classify();
+    }
+
     /// Makes the goal that includes the others its subcommand.
-    pub(super) fn take_last_goal(&mut self) {
+    fn take_last_goal(&mut self) {
         let last = self.arguments.iter().filter_map(|word| Some((self.goal(word)?, word.clone()))).max();
         let mine = self.subcommand.as_deref().and_then(|word| self.goal(word));
         let Some((_, word)) = last.filter(|(place, _)| mine.is_none_or(|mine| mine < *place)) else { return };
@@ -84,7 +90,7 @@ impl Step<'_> {
     }
 
     /// Determines that from its program and subcommand.
-    pub(super) fn classify(&self) -> Family {
+    fn classify(&self) -> Family {
         let subcommand = self.subcommand.as_deref();
         if self.program == "git" {
             return match subcommand {
