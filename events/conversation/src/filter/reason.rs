@@ -12,17 +12,30 @@ use aho_corasick::AhoCorasick;
 use super::one_line;
 use super::summary::{passes, summary};
 use super::telling::{
-    FAILURE_STARTS, MAX_CHARS, MAX_LINES, Rank, WRAPPER_FAILED, bare, best_of, failed_test, finder, finding, rank,
+    FAILURE_STARTS, MAX_CHARS, MAX_LINES, Rank, WRAPPER_FAILED, bare, best_of, failed_test, finder, finding,
+    is_exception, rank,
 };
 use baton_words::WordList;
 
+/// Longest output of which the first line is taken to say why although it does not look so, in lines.
+const MAX_UNCLEAR_LINES: usize = 5;
+/// Files that a shell runs before a command: what fails in them is no reason.
+const START_FILES: [&str; 6] = [".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".zprofile"];
 /// Marks that tools draw around and behind their lines.
 const DRAWN: [char; 5] = ['┃', '│', '━', '─', ' '];
 
 /// The line that says why, with at most 300 characters; `None` if the output has no words. Unlike [`telling_line`] it
-/// passes over what was printed before a summary of success, as tests of error handling print errors.
+/// passes over what was printed before a summary of success, as tests of error handling print errors, and of a longer
+/// output in which no line says why it has none.
 pub(super) fn reason_line(text: &str) -> Option<String> {
-    best_reason(lines(text)).map(|(_, line)| line)
+    let lines = lines(text);
+    let is_long = lines.iter().filter(|line| is_said(line) && !passes(line)).nth(MAX_UNCLEAR_LINES).is_some();
+    best_reason(lines).filter(|(rank, _)| *rank < Rank::Other || !is_long).map(|(_, line)| line)
+}
+
+/// True for a line that a program says something with.
+fn is_said(line: &str) -> bool {
+    line.contains(char::is_alphanumeric) && !line.starts_with("Exit code ")
 }
 
 /// Returns true if a line only repeats that something failed, as a runner does after its program: `error: script "lint"
@@ -136,7 +149,20 @@ fn reason_rank(line: &str) -> Rank {
     if REPEATS.is_match(line) {
         return Rank::Echo;
     }
+    if is_of_the_start(line) {
+        return Rank::Preamble;
+    }
+    // What stands below it says why.
+    if line.split_once(" while ").is_some_and(|(name, _)| is_exception(name)) {
+        return Rank::Failure;
+    }
+    if has_no_rule(line) {
+        return Rank::Cause;
+    }
     match rank(line) {
+        Rank::Hint | Rank::Other if is_call(line) => Rank::Other,
+        Rank::Other if line.starts_with("Command timed out") => Rank::Failure,
+        Rank::Other | Rank::Mention if warns(line) || line == "[ERROR]" => Rank::Preamble,
         _ if line.starts_with(CONFLICT) => Rank::Cause,
         Rank::Other if NOTHING_DONE.iter().any(|part| line.contains(part)) => Rank::Hint,
         same @ (Rank::Preamble | Rank::Echo | Rank::Cause) => same,
@@ -154,6 +180,26 @@ const CONFLICT: &str = "CONFLICT (";
 
 /// Parts of lines in which git says why it did nothing.
 const NOTHING_DONE: &[&str] = &["nothing to commit", "nothing added to commit", "no changes added to commit"];
+
+/// True for a line of what a shell runs before a command: `/root/.bashrc: line 1: x: command not found`.
+fn is_of_the_start(line: &str) -> bool {
+    line.split_once(": line ").is_some_and(|(file, _)| START_FILES.iter().any(|name| file.ends_with(name)))
+}
+
+/// True for the line in which make says that there is nothing that it could do; others that begin so repeat a failure.
+fn has_no_rule(line: &str) -> bool {
+    line.starts_with("make") && line.contains("*** No ") && line.ends_with("Stop.")
+}
+
+/// True for a place in a chain of calls: `lib/importer.py:88: in import_module`.
+fn is_call(line: &str) -> bool {
+    let is_place = |place: &str| place.ends_with(|c: char| c.is_ascii_digit());
+    line.split_once(": in ").is_some_and(|(place, name)| is_place(place) && !name.contains(' '))
+}
+
+fn warns(line: &str) -> bool {
+    line.starts_with("WARNING: ") || line.contains(" warning: ") || line.contains("(WARN)")
+}
 
 /// True for a message of a linter: `! Unused variable`, `[D] ↘ Nested modules`.
 fn is_marked(line: &str) -> bool {

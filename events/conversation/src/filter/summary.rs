@@ -4,6 +4,9 @@ use baton_words::WordList;
 
 /// True if the line is the summary of a successful run, false if of a failed one.
 pub(super) fn summary(line: &str) -> Option<bool> {
+    if let Some(counts) = labelled(line) {
+        return counts;
+    }
     match count_of_fails(line) {
         Some(0) => Some(true),
         Some(_) => Some(false),
@@ -32,9 +35,32 @@ pub(super) fn count_of_fails(line: &str) -> Option<u64> {
     line.trim().strip_suffix(" fail")?.trim().parse().ok()
 }
 
+/// How a run of tests went whose counts have labels, if the line has them: `[INFO] Tests run: 9, Failures: 0, Errors: 0`. One
+/// of a part of the tests that passed says nothing of the whole.
+fn labelled(line: &str) -> Option<Option<bool>> {
+    let line = line.trim();
+    let counts = line.split_once("] ").filter(|_| line.starts_with('[')).map_or(line, |(_, rest)| rest);
+    let is_run = counts.starts_with("Tests run: ") || counts.starts_with("Tests: ") && counts.contains("Assertions: ");
+    if !is_run {
+        return None;
+    }
+    let count = |label: &str| {
+        let (_, rest) = counts.split_once(label)?;
+        rest.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u64>().ok()
+    };
+    if ["Failures: ", "Errors: "].into_iter().any(|label| count(label).is_some_and(|count| count > 0)) {
+        return Some(Some(false));
+    }
+    let ran = count("Tests run: ").or_else(|| count("Tests: ")).is_some_and(|count| count > 0);
+    Some((ran && !counts.contains("Time elapsed")).then_some(true))
+}
+
 /// How a run of tests went, if the line is its summary.
 pub(super) fn tests(line: &str) -> Option<bool> {
     let line = line.trim();
+    if let Some(counts) = labelled(line) {
+        return counts;
+    }
     let result = || line.strip_prefix("test result: ").map(|rest| rest.starts_with("ok"));
     count_of_fails(line).map(|count| count == 0).or_else(result).or_else(|| counted(line))
 }
@@ -61,7 +87,14 @@ pub(super) fn ends_badly(line: &str) -> bool {
 }
 
 /// Beginnings of lines by which a runner of scripts reports that one failed.
-const RUNNERS: &[&str] = &["error: script ", "error: recipe ", "error Command failed with exit code", "husky - pre-"];
+const RUNNERS: &[&str] = &[
+    "error: script ",
+    "error: recipe ",
+    "error Command failed with exit code",
+    "husky - pre-",
+    "[ERROR] Failed to execute goal",
+    "[ERROR] See ",
+];
 
 /// Part of the line by which a linter reports that it failed.
 const EMITTED: &str = " errors were emitted while ";

@@ -339,7 +339,7 @@ impl<'a> Step<'a> {
         if !committing {
             step.arguments = words.into_iter().filter_map(argument).collect();
         }
-        step.family = step.classify();
+        step.settle();
         Some(step)
     }
 

@@ -9,11 +9,13 @@
 //! - A failure is over at the first success of the same check in the same directory, or once the same command fails in
 //!   another way after a change. What mended it is what differed since the last time that it failed: edits, a command
 //!   that changes something, another form of the command. If nothing is known to differ, it only "passed later".
+//! - Where nothing else shows how a run went, or why it failed, the agent's words right after it do, and are told as such.
 
 mod complaint;
 mod explanation;
 mod mend;
 mod open;
+mod passed;
 mod report;
 
 pub(super) use self::complaint::is_alike;
@@ -29,7 +31,7 @@ use super::timeline::{Deed, Timeline};
 use super::{ERROR_CHARS, ErrorLine, FAILED_OTHERWISE, MAX_ENTRIES, Mending, PASSED_LATER, Pointed, SHORT_CHARS, Show};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::filter::is_echo;
-use baton_conversation::item::{Act, GitOutput, Outcome, Verdict};
+use baton_conversation::item::{Act, Outcome};
 
 /// Maximum number of open failures at a time; the oldest is dropped.
 const MAX_OPEN: usize = 200;
@@ -37,6 +39,10 @@ const MAX_OPEN: usize = 200;
 const MAX_WINDOWS: usize = 12;
 /// Shortest message that can be recognised as written by the session, in bytes.
 const MIN_WRITTEN_BYTES: usize = 16;
+/// The system's words for a file that may not be written.
+const REFUSED: [&str; 3] = ["ermission denied", "ead-only file system", "No space left"];
+/// Ends the resolution of an error that nothing and nobody else shows to be gone.
+const OPINION: &str = "; says the agent";
 /// A failure, and whether it counts against the work while unresolved.
 pub(super) struct Failure {
     pub(super) line: ErrorLine,
@@ -175,8 +181,14 @@ impl<'a> Walk<'a, '_> {
         // If a pipe hides the exit code, the code is another program's.
         let code = deed.result.and_then(|result| result.exit_code).filter(|code| *code != 0);
         let code = code.map(|code| format!("exit {code}"));
-        let told = one_line(&complaint, self.show.output_chars(ERROR_CHARS));
-        let what = [code, Some(told).filter(|text| !text.is_empty())].into_iter().flatten().collect::<Vec<_>>();
+        // What only repeats that it failed says no more than that.
+        let told = if is_echo(&complaint) { "" } else { &complaint };
+        let told = one_line(told, self.show.output_chars(ERROR_CHARS));
+        let reason = match told.is_empty() {
+            true => self.named_after(deed).map(|said| format!("says the agent: \"{said}\"")),
+            false => Some(told),
+        };
+        let what = [code, reason].into_iter().flatten().collect::<Vec<_>>();
         let what = if what.is_empty() { "failed".to_owned() } else { what.join(", ") };
         let text = if name.is_empty() { what } else { format!("{name}: {what}") };
         let line = ErrorLine {
@@ -226,7 +238,9 @@ impl<'a> Walk<'a, '_> {
         let mut again = false;
         let mut over = Vec::new();
         for (at, open) in self.open.iter_mut().enumerate().filter(|(_, open)| deed.began > open.ended) {
-            let is_alike = is_alike(&open.complaint, complaint);
+            let is_changed = !between(&self.changes, open.ended, deed.began).is_empty();
+            // Of two that do not say why it is unknown whether they are the same once something was changed.
+            let is_alike = is_alike(&open.complaint, complaint) && !(complaint.is_empty() && is_changed);
             let (Subject::Command { all: before, .. }, Subject::Command { steps: now, .. }) = (&open.subject, subject)
             else {
                 let is_same = match (&open.subject, subject) {
@@ -244,7 +258,6 @@ impl<'a> Walk<'a, '_> {
                 && directory.contains(open.directory);
             let covers = !before.is_empty()
                 && before.iter().all(|failed| now.iter().any(|step| step.resolves(failed, &open.complaint)));
-            let is_changed = !between(&self.changes, open.ended, deed.began).is_empty();
             if is_same_check && !again && (is_alike || covers && !is_changed && open.is_usage == is_usage) {
                 // What was said since the first of several failures that nothing came between is about all of them.
                 if is_changed {
@@ -263,7 +276,9 @@ impl<'a> Walk<'a, '_> {
                 open.passed = false;
                 (open.is_past, open.fails_otherwise) = (true, true);
                 // A line of another part of the output replaces nothing.
-                let is_whole = !matches!((&open.seen, seen), (Seen::Line(_), _) | (_, Seen::Line(_)));
+                let is_line = matches!((&open.seen, seen), (Seen::Line(_), _) | (_, Seen::Line(_)));
+                let is_unclear = complaint.is_empty() && open.complaint.is_empty();
+                let is_whole = !(is_line || is_unclear);
                 let covers_tests = covers || suite(complaint).is_some_and(|now| suite(&open.complaint) == Some(now));
                 let replaces = is_whole && covers_tests && is_changed && !hides(complaint, &open.complaint);
                 let gives_way = replaces && gives_way(&open.complaint, complaint);
@@ -300,120 +315,6 @@ impl<'a> Walk<'a, '_> {
         again
     }
 
-    fn succeed(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>) {
-        let mut proven = command.map(Command::proven).unwrap_or_default();
-        proven.extend(command.into_iter().flat_map(Command::asking));
-        let made = deed.result.map_or(&[][..], |result| result.made());
-        if made.iter().any(|made| matches!(made, GitOutput::Commit { .. })) {
-            let steps = command.map(Command::steps).unwrap_or_default();
-            proven.extend(steps.iter().filter(|step| step.family() == Family::Commit));
-        }
-        let is_unknown = matches!(deed.verdict(), Some(Verdict::Failed(_)));
-        let line = deed.command().unwrap_or_default();
-        // The checks of a hook passed if what they guard succeeded.
-        let guarded = proven.iter().any(|step| matches!(step.family(), Family::Commit | Family::Push));
-        let echoed = deed.result.filter(|_| guarded).map_or(&[][..], |result| result.echoed());
-        let echoed: Vec<Command<'a>> = echoed.iter().map(|command| Command::read(command)).collect();
-        let echoed: Vec<&Step<'a>> =
-            echoed.iter().flat_map(Command::steps).filter(|step| step.family().is_check()).collect();
-        let hidden: Vec<&Step<'a>> =
-            command.filter(|_| !is_unknown).map(|command| command.hidden().collect()).unwrap_or_default();
-        self.end(deed, command, line, [&proven, &hidden, &echoed]);
-    }
-
-    /// Notes the steps that a call proves to have passed.
-    fn prove(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>, proven: &[&Step<'a>]) {
-        if !proven.is_empty() {
-            self.end(deed, command, "", [proven, &[], &[]]);
-        }
-    }
-
-    /// Ends the failures that a call shows to be over: `proven` are steps that passed, `hidden` those of `line` with a
-    /// hidden exit code, `echoed` those that a hook ran.
-    fn end(
-        &mut self,
-        deed: &Deed<'a>,
-        command: Option<&Command<'a>>,
-        line: &str,
-        [proven, hidden, echoed]: [&[&Step<'a>]; 3],
-    ) {
-        let edited = deed.edit().map(|(path, ..)| self.timeline.relative_path(path));
-        let directory = command.map_or(Directory { cwd: deed.cwd, below: "" }, |line| Directory::of(deed, line));
-        let mut over = Vec::new();
-        for (at, open) in self.open.iter_mut().enumerate() {
-            // Only calls that began after the failure can have fixed it.
-            if deed.began <= open.ended {
-                continue;
-            }
-            let quiet: Vec<&Step<'a>> = hidden
-                .iter()
-                .copied()
-                .filter(|step| open.seen.would_show(line, step) || open.is_usage && !step.is_searched())
-                .collect();
-            let passed: Vec<&Step<'a>> = proven.iter().chain(&quiet).chain(echoed).copied().collect();
-            open.note_pass(deed, directory, passed.iter().copied());
-            match &mut open.subject {
-                Subject::Command { steps, .. } => {
-                    let is_near = |step: &Step<'a>, failed: &Step<'a>| {
-                        directory.contains(open.directory) || open.is_usage || step.names_the_same_file(failed)
-                    };
-                    // What a hook checks is no answer to what the error names.
-                    let said = |step: &Step<'a>| {
-                        if echoed.iter().any(|own| std::ptr::eq(*own, step)) { "" } else { &*open.complaint }
-                    };
-                    let before = steps.len();
-                    let mut by = None;
-                    steps.retain(|failed| {
-                        let found = passed
-                            .iter()
-                            .copied()
-                            .find(|step| step.resolves(failed, said(step)) && is_near(step, failed));
-                        by = found.or(by);
-                        found.is_none()
-                    });
-                    if before > 0 && steps.is_empty() {
-                        over.push((at, by.cloned()));
-                    }
-                }
-                Subject::File(path) if edited == Some(*path) => over.push((at, None)),
-                Subject::Tool(tool, target) if *tool == deed.tool() && *target == deed.target() => {
-                    over.push((at, None));
-                }
-                _ => {}
-            }
-        }
-        let passed: Vec<Step<'a>> = over.iter().filter_map(|(_, by)| by.clone()).collect();
-        for open in &mut self.open {
-            open.note_pass(deed, directory, passed.iter());
-        }
-        for (at, by) in over.into_iter().rev() {
-            let mut open = self.open.remove(at);
-            if matches!(open.subject, Subject::File(_)) {
-                self.errors[open.error] = None;
-                continue;
-            }
-            if let Some((resolution, mending)) = open.mended.take() {
-                self.resolve(&open, resolution, mending);
-                continue;
-            }
-            let (resolution, mending) = self.mend(&open, Some(deed), by.as_ref(), true);
-            // What mends its own findings shows only by a later run what it left.
-            if by.as_ref().is_some_and(Step::mends) {
-                if let Subject::Command { steps, all } = &mut open.subject {
-                    steps.clone_from(all);
-                }
-                open.mended = Some((resolution, mending));
-                self.open.insert(at, open);
-                continue;
-            }
-            // Something else of the same kind that runs through says nothing of what failed, nor does another script.
-            let is_script = || command.is_some_and(Command::improvises);
-            if resolution.text != PASSED_LATER || by.is_none_or(|by| open.is_of(&by)) && !is_script() {
-                self.resolve(&open, resolution, mending);
-            }
-        }
-    }
-
     fn resolve(&mut self, open: &Open<'a>, resolution: Pointed, mending: Mending) {
         if let Some(Some(error)) = self.errors.get_mut(open.error) {
             (error.line.resolution, error.mending) = (Some(resolution), Some(mending));
@@ -428,8 +329,16 @@ impl<'a> Walk<'a, '_> {
                 continue;
             }
             let Subject::Command { steps, .. } = &open.subject else {
-                if matches!(open.subject, Subject::File(_)) && is_slip(&open.complaint) {
+                if !matches!(open.subject, Subject::File(_)) {
+                    continue;
+                }
+                if is_slip(&open.complaint) {
                     self.errors[open.error] = None;
+                } else if let Some(Some(error)) = self.errors.get_mut(open.error) {
+                    // What the last request asks for could not be written.
+                    let asked = self.timeline.rounds.last().and_then(|round| round.prompt);
+                    let is_refused = REFUSED.iter().any(|words| open.complaint.contains(words));
+                    error.is_open = is_refused && asked.is_some_and(|asked| asked.place < open.ended);
                 }
                 continue;
             };
@@ -452,10 +361,16 @@ impl<'a> Walk<'a, '_> {
             }
             let of_a_family = families.iter().any(|family| *family != Family::Run);
             let works = |deed: &&Deed<'_>| !deed.only_looks() && deed.began > open.ended;
+            // What was edited since where it failed may have mended it.
+            let since = between(&self.changes, open.ended, usize::MAX);
+            let is_edited = open.complaint.split([' ', ':', '(', ',']).filter(|word| word.contains('.')).any(|file| {
+                since.iter().any(|change| matches!(change.made, Made::Edit { path, .. } if names(path, file)))
+            });
             let is_last = !self.timeline.deeds.iter().any(|deed| works(&deed) && deed.result.is_some());
             if let Some(Some(error)) = self.errors.get_mut(open.error) {
                 // Another form of it that passed may check less: it is neither open nor known to be over.
-                error.is_open = error.of_the_work && !open.is_past && !open.passed && (of_a_family || is_last);
+                error.is_open =
+                    error.of_the_work && !(open.is_past || open.passed || is_edited) && (of_a_family || is_last);
                 error.is_of_all_tests = steps.iter().any(Step::is_of_all_tests);
             }
         }
@@ -490,4 +405,10 @@ impl<'a> Walk<'a, '_> {
         let last = |text| super::sentence::sentences(text).last().map(|last| last.text);
         said.and_then(last).into_iter().chain(description).any(|text| Signs::read(text).has(Sign::Expected))
     }
+}
+
+/// Returns true if a word names the file at a path, in part or as a whole.
+fn names(path: &str, word: &str) -> bool {
+    let (path, word) = (path.replace('\\', "/"), word.trim_start_matches("./"));
+    !word.is_empty() && (path == word || path.strip_suffix(word).is_some_and(|rest| rest.ends_with('/')))
 }

@@ -35,6 +35,8 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
     // What the heading above announces, and whether items have followed it.
     let mut head: Option<bool> = None;
     let mut points = false;
+    // Where the items begin, and whether the one above is only a label of nested ones.
+    let (mut depth, mut is_lead) = (0, false);
     let mut in_table = false;
     for line in text.lines() {
         let bare = line.trim();
@@ -59,13 +61,17 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
         in_table = false;
         if let Some(length) = list_marker(bare) {
             points = true;
-            // Nested items explain the one above.
+            // Nested items explain the one above, unless that only leads to them.
             let point = bare[length..].trim();
-            let nested = line.starts_with([' ', '\t']);
+            let indent = line.len() - line.trim_start().len();
+            depth = if is_lead || indent < depth { indent } else { depth };
+            let nested = indent > depth;
+            is_lead = !nested && is_label(point);
             let unticked = bare[..length].contains("[ ]") || point.starts_with(PENDING);
             let unticked = unticked.then_some(false);
             let listed = head.filter(|_| !nested).or(unticked);
-            let done = point.starts_with(['✅', '✓', '☑']) || bare[..length].contains(['x', 'X']);
+            let is_marked = point.starts_with(['✅', '✓', '☑']) || bare[..length].contains(['x', 'X']);
+            let done = is_marked || Signs::read(point).has(Sign::Needless);
             found.extend(
                 says_left(point)
                     .or(listed)
@@ -79,8 +85,10 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
         }
         if is_decoration(bare) {
             (head, points) = (announced_kind(bare), false);
+            (depth, is_lead) = (0, false);
             continue;
         }
+        (depth, is_lead) = (0, false);
         if points {
             head = None;
         }
@@ -114,9 +122,13 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
 
 /// Returns whether a heading or label announces next steps (`true`) or open matters (`false`).
 fn announced_kind(line: &str) -> Option<bool> {
+    // `Next steps (what you can do now)`
+    let line = line.split_once(['(', '（']).map_or(line, |(line, _)| line);
     let short = line.split_whitespace().count() <= HEADING_WORDS;
     let signs = Signs::read(line.trim_start_matches(|c: char| !c.is_alphabetic()));
-    let next = signs.begins(Sign::NextHead);
+    // `Notes / next steps`
+    let last = line.rsplit(['/', '&']).next().unwrap_or(line).trim_start();
+    let next = signs.begins(Sign::NextHead) || Signs::read(last).begins(Sign::NextHead);
     (short && (next || signs.begins(Sign::RemainingHead) || signs.has(Sign::Remaining))).then_some(next)
 }
 
@@ -143,6 +155,10 @@ fn says_left(sentence: &str) -> Option<bool> {
     if signs.begins(Sign::Next) && !signs.asks() {
         return Some(true);
     }
+    // `Here is what you need to set` tells of what stands below.
+    if signs.has(Sign::Next) && presents(sentence) {
+        return None;
+    }
     // `If it was set before, you need to remove it`.
     let main = sentence.split_once(", ").map_or("", |(_, main)| main);
     if Signs::read(main).begins(Sign::Next) && !signs.asks() {
@@ -162,8 +178,11 @@ fn says_left(sentence: &str) -> Option<bool> {
     if label.is_some_and(|(_, rest)| rest.trim_start().starts_with('`')) {
         return None;
     }
+    // A remark may mention what is to be done: `Note: it works once the key is set`.
+    let is_remark =
+        label.is_some_and(|(_, rest)| !Signs::read(rest.trim_start_matches(['*', '_', ' '])).begins(Sign::Next));
     if signs.has(Sign::Next) {
-        return Some(true);
+        return (!is_remark).then_some(true);
     }
     signs.has(Sign::Remaining).then_some(false)
 }
@@ -180,6 +199,14 @@ fn with_next_line<'a>(text: &'a str, part: &'a str) -> &'a str {
 /// Returns what the label of a sentence announces: `One caveat: the cache is cold`.
 fn labelled(sentence: &str) -> Option<bool> {
     short_label(sentence).and_then(|(label, _)| announced_kind(label))
+}
+
+/// Returns true if a clause of a sentence presents what follows.
+fn presents(sentence: &str) -> bool {
+    let mut clauses = sentence.split([',', ';', '—', '–', '-', '.']).map(|clause| clause.trim().to_lowercase());
+    clauses.any(|clause| {
+        ["below ", "here's ", "here’s ", "here is ", "here are "].iter().any(|lead| clause.starts_with(lead))
+    })
 }
 
 fn short_label(sentence: &str) -> Option<(&str, &str)> {
@@ -236,6 +263,18 @@ mod tests {
     }
 
     #[test]
+    fn items_may_be_nested_below_a_label() {
+        check(
+            "## Notes / next steps\n- It works. A few follow-ups:\n  1. Add a build file\n     - with types\n  2. Drop the flag\n- Tag it\n",
+            &[("Add a build file", true), ("Drop the flag", true), ("Tag it", true)],
+        );
+        check(
+            "## 5. Immediate next steps (what you can do now)\n- Run the test - already passes\n- Open the issues\n",
+            &[("Open the issues", true)],
+        );
+    }
+
+    #[test]
     fn a_sentence_may_say_so_itself() {
         check("The upload is not tested on Windows yet.", &[("The upload is not tested on Windows yet.", false)]);
         check("You'll need to rotate the key.", &[("You'll need to rotate the key.", true)]);
@@ -280,6 +319,9 @@ mod tests {
             "The guard makes sure that jobs are not started twice.",
             "Let me know if anything is missing.",
             "Next, I'll run the tests.",
+            "Redis runs - here's what you need to start elsewhere:\n- `up`",
+            "Below is a summary and next steps you may want to take.",
+            "Note: the report works once the plugin is installed.",
             "",
         ] {
             check(nothing, &[]);

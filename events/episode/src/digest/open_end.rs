@@ -110,8 +110,9 @@ fn got_around(timeline: &Timeline<'_>, failure: &ErrorLine) -> bool {
     for sentence in sentences(said.text) {
         let signs = Signs::read(sentence.text);
         let none = sentence.text.split_whitespace().any(|word| matches!(word, "0" | "no" | "zero"));
-        let wrong = signs.has_any(&[Sign::Trouble, Sign::Defect, Sign::Setback]) && !none;
         let lower = sentence.text.to_lowercase();
+        let fails = telling_words(&lower).any(|word| word == "failures");
+        let wrong = (fails || signs.has_any(&[Sign::Trouble, Sign::Defect, Sign::Setback])) && !none;
         let names_check = telling_words(&check).any(|word| lower.contains(word));
         let succeeds = signs.has_any(&[Sign::Result, Sign::Works, Sign::Change]);
         let doubts = !signs.has_any(&[Sign::Works, Sign::Change]) && names().any(|name| sentence.text.contains(name));
@@ -312,8 +313,11 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
         let stopped = || is_cut && plan::unapproved(timeline).is_none();
         (broken_off || stopped()).then_some("Not finished")
     };
+    // `continue` says nothing of the matter.
+    let says_little = |text: &str| !has_substance(text) && text.split_whitespace().count() == 1;
+    let matter = work::requests(timeline).filter(|request| !says_little(request.text)).last().unwrap_or(request);
     told.map(|told| Pointed {
-        text: format!("{told}: {}", one_line(request.text, PROMPT_CHARS)),
+        text: format!("{told}: {}", one_line(matter.text, PROMPT_CHARS)),
         line: request.line,
         at: request.at,
     })

@@ -21,6 +21,7 @@ mod sources;
 mod state;
 mod titles;
 mod trees;
+mod unclear;
 mod undone;
 
 /// A session written by hand: each step is one item on the next line, one second later.

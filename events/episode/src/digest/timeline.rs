@@ -14,6 +14,8 @@ use baton_conversation::item::{
 };
 use baton_conversation::record::Timestamp;
 
+/// Beginning of the notice in which the agent says that the service refused a request.
+const API_ERROR: &str = "API Error";
 /// A text of the conversation and its position.
 #[derive(Clone, Copy)]
 pub(super) struct Message<'a> {
@@ -37,6 +39,8 @@ pub(super) struct Answer<'a> {
 pub(super) struct Round<'a> {
     pub(super) prompt: Option<Message<'a>>,
     pub(super) replies: Vec<Message<'a>>,
+    /// The error with which the service answered, with nothing after it.
+    pub(super) refusal: Option<Message<'a>>,
     /// True if the person stopped the agent to type the prompt.
     pub(super) after_interruption: bool,
     /// Its deeds, as a range of [`Timeline::deeds`].
@@ -161,7 +165,14 @@ impl<'a> Timeline<'a> {
                 Body::Answer { .. } if !show.keep_user_messages => {}
                 Body::Reply { .. } if !show.keep_agent_responses => {}
                 Body::Call(_) | Body::Result(_) if !show.keep_tool_structure => {}
-                Body::Reply { text } if !aside => timeline.round().replies.push(said(text)),
+                Body::Reply { text } if !aside => {
+                    let round = timeline.round();
+                    round.refusal = None;
+                    round.replies.push(said(text));
+                }
+                Body::Notice { text } if !aside && text.trim_start_matches('[').starts_with(API_ERROR) => {
+                    timeline.round().refusal = Some(said(text));
+                }
                 Body::Call(call) if early.contains_key(&*call.id) => {
                     let known = early.remove(&*call.id).and_then(|index| timeline.deeds.get_mut(index));
                     known.into_iter().for_each(|deed| deed.announce(call, item));
@@ -242,6 +253,7 @@ impl<'a> Timeline<'a> {
         self.rounds.push(Round {
             prompt,
             replies: Vec::new(),
+            refusal: None,
             after_interruption,
             deeds: next..next,
             conclusion: OnceCell::new(),

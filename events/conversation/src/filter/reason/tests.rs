@@ -53,6 +53,25 @@ fn a_reason_is_looked_for_behind_what_passed() {
 }
 
 #[test]
+fn a_line_that_does_not_say_why_is_no_reason() {
+    let check = |output: &str, expected: Option<&str>| assert_eq!(reason_line(output).as_deref(), expected, "{output}");
+    check("collecting ... collected 9 items\na\nb\nc\nd\ne", None);
+    check("the winch is stuck", Some("the winch is stuck"));
+    check("Java VM warning: Sharing is off\nWARNING: An agent\nREPORT\na\nb\nc\nd", None);
+    check("/root/.bashrc: line 1: exprt: command not found\n> build\nERROR: no rope\n", Some("ERROR: no rope"));
+    check("lib/importer.py:88: in import_module\n    return x\na\nb\nc\nd", None);
+    check(
+        "ImportError while importing test module 'a.py'.\nlib/importer.py:88: in import_module\n",
+        Some("ImportError while importing test module 'a.py'."),
+    );
+    let make = "make: *** No targets specified and no makefile found.  Stop.";
+    let told = Some("make: *** No targets specified and no makefile found. Stop.");
+    check(&format!("make: Entering directory '/a'\n{make}\nmake: Leaving directory '/a'"), told);
+    assert_eq!(finding_line(make).as_deref(), told);
+    assert!(is_echo("make: *** [all] Error 2") && is_echo("[ERROR] See /a/target for the individual test results."));
+}
+
+#[test]
 fn what_passing_tests_print_is_no_reason() {
     let check = |output: &str, expected: Option<&str>| assert_eq!(reason_line(output).as_deref(), expected, "{output}");
     let log = "orders.test.ts:\nerror: no stock\n    at pay (orders.ts:3:1)\n";

@@ -173,7 +173,7 @@ impl<'a> Command<'a> {
         if self.verdict == Some(Verdict::Passed) && !self.loops {
             let mut unseen = self.unseen_checks();
             if let (Some(step), None) = (unseen.next(), unseen.next())
-                && step.pipe <= Pipe::End
+                && (step.pipe <= Pipe::End || step.pipe == Pipe::Search && !finds_only_passes(&self.normal))
             {
                 proven.push(step);
             }
@@ -238,6 +238,13 @@ impl<'a> Command<'a> {
         let unseen = move |step: &&Step<'a>| step.checks() && !step.asks && !step.is_one_of(seen.iter().copied());
         self.steps.iter().filter(unseen)
     }
+}
+
+/// Returns true if what searches an output finds only what passed: `grep "test result: ok"`.
+fn finds_only_passes(line: &str) -> bool {
+    let sought = line.split_once('|').map_or("", |(_, rest)| rest).to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| sought.contains(word));
+    has(&["ok", "pass", "succe", "✓", " 0 "]) && !has(&["fail", "error"])
 }
 
 /// How the result of a line relates to a program in it.

@@ -1,7 +1,8 @@
 //! What a program of a command line checks or brings about, so that different commands for the same thing compare.
 
 use super::vocabulary::{
-    CHANGERS, CHANGING, FAMILIES, FIXING, Family, GIT_CHANGING, IMPLIED, REPORTING, RUNNERS, TOOLCHAINS, VIEWING, lists,
+    CHANGERS, CHANGING, FAMILIES, FIXING, Family, GIT_CHANGING, GOALS, IMPLIED, REPORTING, RUNNERS, TOOLCHAINS,
+    VIEWING, lists,
 };
 use super::{Pipe, Step, words};
 
@@ -66,8 +67,30 @@ impl Step<'_> {
         self.family
     }
 
+    /// Returns the place of one of its words among the goals of its program.
+    fn goal(&self, word: &str) -> Option<usize> {
+        let (_, goals) = GOALS.iter().find(|(programs, _)| lists(programs, &self.program))?;
+        goals.split(' ').position(|goal| goal == word)
+    }
+
+    /// Determines its subcommand, if it has several, and its family.
+    pub(super) fn settle(&mut self) {
+        self.take_last_goal();
+        self.family = self.classify();
+    }
+
+    /// Makes the goal that includes the others its subcommand.
+    fn take_last_goal(&mut self) {
+        let last = self.arguments.iter().filter_map(|word| Some((self.goal(word)?, word.clone()))).max();
+        let mine = self.subcommand.as_deref().and_then(|word| self.goal(word));
+        let Some((_, word)) = last.filter(|(place, _)| mine.is_none_or(|mine| mine < *place)) else { return };
+        self.subcommand = Some(word);
+        let arguments = std::mem::take(&mut self.arguments);
+        self.arguments = arguments.into_iter().filter(|word| self.goal(word).is_none()).collect();
+    }
+
     /// Determines that from its program and subcommand.
-    pub(super) fn classify(&self) -> Family {
+    fn classify(&self) -> Family {
         let subcommand = self.subcommand.as_deref();
         if self.program == "git" {
             return match subcommand {
@@ -84,6 +107,10 @@ impl Step<'_> {
         };
         let family = FAMILIES.iter().find(|(_, endings, programs)| lists(programs, &self.program) || tells(endings));
         match family {
+            // `mvn install` installs what it has built and tested.
+            Some((Family::Install, ..)) | None if subcommand.is_some_and(|name| self.goal(name).is_some()) => {
+                Family::Build
+            }
             // `ruff format` formats.
             Some((Family::Lint, ..)) if subcommand == Some("format") => Family::Format,
             // `cargo check` compiles.
@@ -127,6 +154,8 @@ impl Step<'_> {
         match (&*self.program, self.subcommand.as_deref()) {
             ("git", Some(subcommand)) => GIT_CHANGING.has(subcommand),
             ("sed" | "perl", _) => self.flags().any(|flag| flag.starts_with("-i") || flag == "-pi"),
+            // Starts an application.
+            ("open", _) => self.flags().any(|flag| flag == "-a"),
             (program, subcommand) => {
                 let composed = self.arguments.first().filter(|_| subcommand == Some("compose"));
                 let named = composed.map(|word| &**word).or(subcommand);
@@ -151,8 +180,10 @@ impl Step<'_> {
             return false;
         }
         let (mine, theirs) = (self.family(), failed.family());
+        let goals = || Some((self.goal(self.subcommand.as_deref()?)?, failed.goal(failed.subcommand.as_deref()?)?));
         self.runs_as(failed)
             || self.implies(failed)
+            || goals().is_some() && self.same_toolchain(failed)
             || mine.is_check() && mine == theirs && self.same_toolchain(failed)
             || mine == Family::Commit && theirs == Family::Merge && !failed.flags().any(|flag| flag == "--ff-only")
             || (mine, theirs) == (Family::Merge, Family::Merge) && self.flags().any(|flag| flag == "--continue")
@@ -169,10 +200,13 @@ impl Step<'_> {
     }
 
     /// Returns true if it does everything that `failed` does, and then more: a test compiles what it tests.
-    fn implies(&self, failed: &Step<'_>) -> bool {
+    pub(super) fn implies(&self, failed: &Step<'_>) -> bool {
         let (Some(mine), Some(theirs)) = (self.subcommand.as_deref(), failed.subcommand.as_deref()) else {
             return false;
         };
+        if let (Some(mine), Some(theirs)) = (self.goal(mine), failed.goal(theirs)) {
+            return theirs <= mine && self.same_toolchain(failed);
+        }
         let known = IMPLIED.iter().find(|(program, inner, _)| *program == self.program && inner.contains(&theirs));
         self.program == failed.program && known.is_some_and(|(.., outer)| outer.contains(&mine))
     }

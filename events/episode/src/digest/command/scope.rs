@@ -27,7 +27,9 @@ impl Step<'_> {
     ///   overlap or both have none. The message of `git commit` is not an argument.
     pub(in crate::digest) fn resolves(&self, failed: &Step<'_>, failure: &str) -> bool {
         let is_elsewhere = self.program == "git" && self.git_directory() != failed.git_directory();
-        if !self.is_same_check(failed) || is_elsewhere || !self.is_as_strict_as(failed) {
+        // A goal says nothing of what includes it.
+        let is_less = failed.implies(self) && !self.implies(failed);
+        if !self.is_same_check(failed) || is_elsewhere || is_less || !self.is_as_strict_as(failed) {
             return false;
         }
         let (mine, theirs) = (&self.arguments, &failed.arguments);
@@ -81,6 +83,17 @@ impl Step<'_> {
         let filters = |own: &Cow<'_, str>| !own.contains(['/', '.']) && !theirs.iter().any(|part| is_same(own, part));
         let is_narrower = theirs.is_empty() || theirs.iter().any(is_left_out) || mine.iter().any(filters);
         self.family().is_check() && !mine.is_empty() && is_narrower
+    }
+
+    /// Returns true if both are told parts of the work, and none in common.
+    pub(in crate::digest) fn is_apart_from(&self, failed: &Step<'_>) -> bool {
+        let (mine, theirs) = (&self.arguments, &failed.arguments);
+        let is_shared = |part: &Cow<'_, str>| {
+            theirs
+                .iter()
+                .any(|other| covers(part, other) || covers(other, part) || self.is_same_place(part, failed, other))
+        };
+        self.family().is_check() && !mine.is_empty() && !theirs.is_empty() && !mine.iter().any(is_shared)
     }
 
     /// Returns true if both words are the same file: `assets/build.js`, and `build.js` after `cd /srv/shop/assets`.

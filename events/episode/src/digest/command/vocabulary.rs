@@ -57,7 +57,7 @@ pub(super) const FAMILIES: [(Family, &str, &str); 7] = [
 pub(super) const TOOLCHAINS: [&str; 4] = [
     "npm pnpm yarn bun deno node vitest jest mocha ava playwright cypress tsc vue-tsc eslint prettier biome vite next turbo nx",
     "pytest python python3 mypy pyright flake8 ruff tox nox black pylint uv",
-    "mvn gradle gradlew",
+    "mvn mvnw gradle gradlew",
     "go gofmt golangci-lint",
 ];
 /// Programs that run what a project defines, in any toolchain.
@@ -78,12 +78,16 @@ pub(super) const VIEWING: [&str; 10] =
 /// Shell keywords before a program.
 pub(in crate::digest) const OPENING: [&str; 7] = ["do", "then", "else", "if", "while", "until", "!"];
 /// Program, subcommands that compile, and subcommands that compile the same and do more.
-pub(super) const IMPLIED: [(&str, &[&str], &[&str]); 5] = [
+pub(super) const IMPLIED: [(&str, &[&str], &[&str]); 4] = [
     ("cargo", &["check", "build"], &["check", "build", "clippy", "test"]),
     ("go", &["build", "vet"], &["build", "test", "vet"]),
     ("mix", &["compile"], &["test"]),
     ("dotnet", &["build"], &["test"]),
-    ("mvn", &["compile", "test-compile"], &["test", "package", "verify", "install"]),
+];
+/// Programs whose goals are one check: each does what those before it do.
+pub(super) const GOALS: [(&str, &str); 2] = [
+    ("mvn mvnw", "compile test-compile test package integration-test verify install deploy"),
+    ("gradle gradlew", "classes testClasses test check build"),
 ];
 /// Programs and subcommands that hardly ever fail.
 pub(super) const HARMLESS: [(&str, &str); 8] =

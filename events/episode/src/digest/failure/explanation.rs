@@ -243,6 +243,11 @@ impl<'t, 'a> Speech<'t, 'a> {
         error.0.len() > STRONG && 2 * error.0.iter().filter(has).count() > error.0.len()
     }
 
+    /// Returns the first reply after a position.
+    pub(super) fn first_after(&self, place: usize) -> Option<&'t Message<'a>> {
+        self.replies.get(self.replies.partition_point(|reply| reply.place <= place)).copied()
+    }
+
     /// Returns the last reply before a position.
     pub(super) fn last_before(&self, place: usize) -> Option<&'t Message<'a>> {
         let before = self.replies.partition_point(|reply| reply.place < place);

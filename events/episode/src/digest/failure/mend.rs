@@ -161,7 +161,7 @@ impl<'a> Walk<'a, '_> {
         };
         let edits: Vec<&Change<'a>> =
             since.iter().copied().filter(|change| change.edited().is_some_and(may_mend)).collect();
-        let commands = commands(&since, &families, &open.complaint, edits.is_empty());
+        let commands = commands(&since, all, &open.complaint, edits.is_empty());
         let named = commands.iter().map(|(command, _)| format!("`{command}`")).collect::<Vec<_>>().join(" and ");
         let mends = edits.iter().copied().chain(commands.iter().map(|(_, change)| *change)).map(Change::mend);
         let mends: Vec<Mend> = mends.fold(Vec::new(), |mut all, mend| {
@@ -360,21 +360,26 @@ fn short(wrote: &[Edited<'_>]) -> Option<String> {
 /// Returns the commands in between that may have mended a failure; `any` if there is nothing else.
 fn commands<'c, 'a>(
     since: &[&'c Change<'a>],
-    families: &[Family],
+    failed: &[Step<'a>],
     complaint: &str,
     any: bool,
 ) -> Vec<(&'c str, &'c Change<'a>)> {
     let lacks = ["not found", "annot find", "o module named", "nresolved import", "ould not resolve"];
     let lacks = lacks.iter().any(|words| complaint.contains(words));
-    let is_checked = families.iter().all(|family| family.is_check());
+    let families: Vec<Family> = failed.iter().map(Step::family).collect();
     let is_hook = families.iter().any(|family| matches!(family, Family::Commit | Family::Push));
+    // What git brings may mend what a check finds, and nothing else outside git.
+    let is_git = failed.iter().any(|step| step.name().starts_with("git "));
+    let may_be_git = is_git || families.iter().all(|family| family.is_check());
     let mut found: Vec<(&str, &Change<'_>)> = Vec::new();
     for change in since.iter().copied() {
         let Made::Command { text, name, mends, installs, .. } = &change.made else { continue };
         let fits = match mends {
             Some(Family::Format) if families.contains(&Family::Lint) => complaint.contains("ormat"),
             Some(family) => is_hook || families.contains(family),
-            None => *installs && lacks || any && !(is_checked && name == "git add"),
+            None => {
+                *installs && lacks || any && (!name.starts_with("git ") || may_be_git && (is_git || name != "git add"))
+            }
         };
         if fits && found.last().is_none_or(|(last, _)| last != text) {
             found.push((text, change));

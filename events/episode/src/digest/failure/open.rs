@@ -131,7 +131,11 @@ impl<'a> Open<'a> {
         if deed.began <= self.ended || !directory.contains(self.directory) {
             return;
         }
-        for step in passed.filter(|step| steps.iter().any(|failed| step.is_same_check(failed))) {
+        // Other parts say nothing of those that failed, unless a commit's own hook is content with them.
+        let is_about = |step: &Step<'a>, failed: &Step<'a>| {
+            step.is_same_check(failed) && (deed.commits() || !step.is_apart_from(failed))
+        };
+        for step in passed.filter(|step| steps.iter().any(|failed| is_about(step, failed))) {
             let narrows = |failed: &Step<'a>| step.is_same_check(failed) && step.narrows(failed);
             let is_narrower = steps.iter().any(narrows);
             // A part of the tests says nothing of all of them, unless a commit's own hook is content with it.

@@ -3,15 +3,16 @@
 use super::super::command::{Command, Step};
 use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::exchange::conclusion;
+use super::super::leftovers::leftovers;
 use super::super::request::{before_log, has_substance, without_politeness};
 use super::super::sentence::{Sentence, clauses, plain, sentences};
 use super::super::timeline::{Message, Round, Timeline};
 use super::super::{
     ERROR_CHARS, ErrorLine, Mend, Mending, PASSED_LATER, Pointed, SHORT_CHARS, Show, without_salutation,
 };
-use super::Failure;
 use super::explanation::{Edited, Speech};
 use super::mend::with_words;
+use super::{Failure, OPINION, is_alike};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::filter::pasted_line;
 use baton_conversation::record::Timestamp;
@@ -31,8 +32,6 @@ const MAX_FILES: usize = 4;
 /// Maximum number of errors whose command is looked for among the later ones, and that are open at once.
 const MAX_RERUNS: usize = 50;
 const MAX_OPEN: usize = 20;
-/// Ends the resolution of an error that nothing and nobody else shows to be gone.
-const OPINION: &str = "; says the agent";
 /// Labels of what mended an error, in lower case.
 const MENDED: [&str; 4] = ["fix", "fixed", "changed", "fixed by"];
 
@@ -83,10 +82,13 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
                     && !is_another(next.text)
         });
         let is_confirmed = next.is_some_and(|next| confirms(next.text));
+        // A person who speaks of it again has not seen it go.
+        let doubts = |next: &str| shown_line(next).is_none() && speech.is_about(next, &said);
+        let is_doubted = !is_confirmed && next.is_some_and(|next| doubts(next.text));
         let is_mended = |mended: &Mended<'_>| {
             !is_back
                 && (mended.passed.as_ref().is_some_and(|passed| prompt.text.contains(&passed.name))
-                    || conclusion(timeline, round).is_some_and(|said| claims_mend(said.text))
+                    || !is_doubted && conclusion(timeline, round).is_some_and(|said| claims_mend(said.text))
                     || is_confirmed)
         };
         let told = |mended: Mended<'_>| mended.told(timeline, speech, round, (prompt, &said), is_confirmed);
@@ -119,6 +121,25 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         let (resolution, mending) = resolution.unzip();
         let line = ErrorLine { text, line: prompt.line, at: prompt.at, resolution };
         found.push(Failure { line, mending, of_the_work: false, is_open, is_of_all_tests: false });
+    }
+    found.extend(refusals(timeline));
+    found
+}
+
+/// Returns the errors with which the service answered, each once.
+fn refusals(timeline: &Timeline<'_>) -> Vec<Failure> {
+    let mut found: Vec<Failure> = Vec::new();
+    for (at, round) in timeline.rounds.iter().enumerate() {
+        let Some(said) = round.refusal else { continue };
+        let is_open = at + 1 == timeline.rounds.len();
+        let text = one_line(&without_filter_mark(said.text), ERROR_CHARS);
+        match found.iter_mut().find(|known| is_alike(&known.line.text, &text)) {
+            Some(known) => known.is_open = is_open,
+            None => {
+                let line = ErrorLine { text, line: said.line, at: said.at, resolution: None };
+                found.push(Failure { line, mending: None, of_the_work: false, is_open, is_of_all_tests: false });
+            }
+        }
     }
     found
 }
@@ -214,7 +235,8 @@ fn defect(text: &str) -> Option<String> {
     let at = all.iter().position(|sentence| clauses(sentence.text).any(is_defect))?;
     let asks =
         clauses(all[at].text).filter(|clause| is_defect(clause)).all(|clause| Signs::read(clause).begins(Sign::Order));
-    Some(plain(all[at - usize::from(asks && at > 0)].text))
+    let told = all[at - usize::from(asks && at > 0)].text;
+    says_something(told).then(|| plain(told))
 }
 
 /// Returns true if a clause says that something does not work, and neither asks nor tells what to do.
@@ -232,9 +254,12 @@ fn complaint(text: &str) -> Option<String> {
     let is_short = !is_document(text) && text.len() <= MAX_PROMPT_BYTES;
     let all = sentences(text);
     let states = is_short && without_politeness(text) == without_salutation(text) && !clauses(text).any(asks);
-    // `Stop.` complains of nothing.
-    let says = |first: &&Sentence<'_>| first.text.contains(' ') || !first.text.is_ascii();
-    all.first().filter(says).filter(|_| states).map(|first| plain(first.text))
+    all.first().filter(|first| says_something(first.text)).filter(|_| states).map(|first| plain(first.text))
+}
+
+/// Returns true for more than a word: `Stop.` complains of nothing.
+fn says_something(sentence: &str) -> bool {
+    sentence.contains(' ') || !sentence.is_ascii()
 }
 
 /// Returns true if the agent concluded that it changed something.
@@ -243,7 +268,8 @@ fn says_mended(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
     said.iter().any(|sentence| !sentence.quoted && Signs::read(sentence.text).has_any(&[Sign::Change, Sign::Works]))
 }
 
-/// Returns true if a conclusion says that something was changed, and nothing after it that trouble or work is left; what a
+/// Returns true if a conclusion says that something was changed, and lists no next steps, which may be what mends it, and
+/// nothing after it that trouble or work is left; what a
 /// label such as `Fix:` tells may explain the trouble.
 fn claims_mend(said: &str) -> bool {
     let (mut claims, mut is_labelled) = (false, false);
@@ -268,7 +294,7 @@ fn claims_mend(said: &str) -> bool {
             }
         }
     }
-    claims || is_labelled
+    (claims || is_labelled) && !leftovers(said).iter().any(|left| left.next && left.listed)
 }
 
 fn is_negated(part: &str) -> bool {

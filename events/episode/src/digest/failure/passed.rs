@@ -1,0 +1,169 @@
+//! What a call proves to have passed, and which failures are over with that.
+
+use super::super::command::{Command, Family, Step};
+use super::super::excerpt::one_line;
+use super::super::sentence::{Sentence, plain, sentences};
+use super::super::timeline::Deed;
+use super::super::{ERROR_CHARS, PASSED_LATER};
+use super::open::{Directory, Subject};
+use super::{OPINION, Walk};
+use crate::lexicon::{Sign, Signs};
+use baton_conversation::item::{GitOutput, Verdict};
+
+impl<'a> Walk<'a, '_> {
+    pub(super) fn succeed(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>) {
+        let mut proven = command.map(Command::proven).unwrap_or_default();
+        proven.extend(command.into_iter().flat_map(Command::asking));
+        let made = deed.result.map_or(&[][..], |result| result.made());
+        if made.iter().any(|made| matches!(made, GitOutput::Commit { .. })) {
+            let steps = command.map(Command::steps).unwrap_or_default();
+            proven.extend(steps.iter().filter(|step| step.family() == Family::Commit));
+        }
+        let is_unknown = matches!(deed.verdict(), Some(Verdict::Failed(_)));
+        let line = deed.command().unwrap_or_default();
+        // The checks of a hook passed if what they guard succeeded.
+        let guarded = proven.iter().any(|step| matches!(step.family(), Family::Commit | Family::Push));
+        let echoed = deed.result.filter(|_| guarded).map_or(&[][..], |result| result.echoed());
+        let echoed: Vec<Command<'a>> = echoed.iter().map(|command| Command::read(command)).collect();
+        let echoed: Vec<&Step<'a>> =
+            echoed.iter().flat_map(Command::steps).filter(|step| step.family().is_check()).collect();
+        let hidden: Vec<&Step<'a>> =
+            command.filter(|_| !is_unknown).map(|command| command.hidden().collect()).unwrap_or_default();
+        let said = hidden.iter().copied().filter(|step| step.family().is_check() && self.is_said_to_pass(deed));
+        let said: Vec<&Step<'a>> = said.collect();
+        self.end(deed, command, line, [&proven, &hidden, &echoed, &said]);
+    }
+
+    /// Returns true if the agent says right after a run that it passed: `122/122 tests passing`.
+    fn is_said_to_pass(&self, deed: &Deed<'a>) -> bool {
+        let Some(said) = self.said_of(deed).first().map(|first| first.text) else { return false };
+        let signs = Signs::read(said);
+        let counts = signs.has(Sign::Result) && said.contains(|c: char| c.is_ascii_digit());
+        let is_whole = said.split_whitespace().filter_map(|word| word.split_once('/')).all(|(some, all)| {
+            let number = |text: &str| text.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok();
+            number(some).is_none() || number(some) == number(all)
+        });
+        let is_bad = signs.has_any(&[Sign::Trouble, Sign::Defect, Sign::Setback, Sign::Remaining]);
+        (counts || signs.has(Sign::Works) || said.contains('✅')) && is_whole && !is_bad && !signs.begins(Sign::Begin)
+    }
+
+    /// Returns what the agent says about a run right after it.
+    fn said_of(&self, deed: &Deed<'a>) -> Vec<Sentence<'a>> {
+        let deeds = &self.timeline.deeds;
+        let next = deeds.get(deeds.partition_point(|other| other.began <= deed.began));
+        let reply = self.speech.first_after(deed.ended);
+        let is_first = |place: usize| next.is_none_or(|next| next.began > place);
+        reply.filter(|reply| is_first(reply.place)).map_or_else(Vec::new, |reply| sentences(reply.text))
+    }
+
+    /// Returns what the agent says right after a failed run about why it failed.
+    pub(super) fn named_after(&self, deed: &Deed<'a>) -> Option<String> {
+        let names = |sentence: &&Sentence<'_>| {
+            let signs = Signs::read(sentence.text);
+            let is_plan = signs.asks() || signs.begins(Sign::Announce) || signs.begins(Sign::Begin);
+            !is_plan && !sentence.quoted && signs.has_any(&[Sign::Trouble, Sign::Defect, Sign::Cause])
+        };
+        self.said_of(deed).iter().find(names).map(|said| plain(said.text))
+    }
+
+    /// Notes the steps that a call proves to have passed.
+    pub(super) fn prove(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>, proven: &[&Step<'a>]) {
+        if !proven.is_empty() {
+            self.end(deed, command, "", [proven, &[], &[], &[]]);
+        }
+    }
+
+    /// Ends the failures that a call shows to be over: `proven` are steps that passed, `hidden` those of `line` with a
+    /// hidden exit code, `echoed` those that a hook ran, `said` those that passed as the agent says.
+    fn end(
+        &mut self,
+        deed: &Deed<'a>,
+        command: Option<&Command<'a>>,
+        line: &str,
+        [proven, hidden, echoed, said]: [&[&Step<'a>]; 4],
+    ) {
+        let edited = deed.edit().map(|(path, ..)| self.timeline.relative_path(path));
+        let directory = command.map_or(Directory { cwd: deed.cwd, below: "" }, |line| Directory::of(deed, line));
+        let mut over = Vec::new();
+        for (at, open) in self.open.iter_mut().enumerate() {
+            // Only calls that began after the failure can have fixed it.
+            if deed.began <= open.ended {
+                continue;
+            }
+            let quiet: Vec<&Step<'a>> = hidden
+                .iter()
+                .copied()
+                .filter(|step| open.seen.would_show(line, step) || open.is_usage && !step.is_searched())
+                .collect();
+            let passed: Vec<&Step<'a>> = proven.iter().chain(&quiet).chain(echoed).chain(said).copied().collect();
+            open.note_pass(deed, directory, passed.iter().copied());
+            match &mut open.subject {
+                Subject::Command { steps, .. } => {
+                    let is_near = |step: &Step<'a>, failed: &Step<'a>| {
+                        directory.contains(open.directory) || open.is_usage || step.names_the_same_file(failed)
+                    };
+                    // What a hook checks is no answer to what the error names.
+                    let complaint = |step: &Step<'a>| {
+                        if echoed.iter().any(|own| std::ptr::eq(*own, step)) { "" } else { &*open.complaint }
+                    };
+                    let before = steps.len();
+                    let mut by: Option<&Step<'a>> = None;
+                    steps.retain(|failed| {
+                        let found = passed
+                            .iter()
+                            .copied()
+                            .find(|step| step.resolves(failed, complaint(step)) && is_near(step, failed));
+                        by = found.or(by);
+                        found.is_none()
+                    });
+                    if before > 0 && steps.is_empty() {
+                        let is_said = |by: &Step<'a>| {
+                            let is_it = |step: &&&Step<'a>| std::ptr::eq(**step, by);
+                            said.iter().any(|step| is_it(&step))
+                                && !proven.iter().chain(&quiet).any(|step| is_it(&step))
+                        };
+                        over.push((at, by.cloned(), by.is_some_and(is_said)));
+                    }
+                }
+                Subject::File(path) if edited == Some(*path) => over.push((at, None, false)),
+                Subject::Tool(tool, target) if *tool == deed.tool() && *target == deed.target() => {
+                    over.push((at, None, false));
+                }
+                _ => {}
+            }
+        }
+        let passed: Vec<Step<'a>> = over.iter().filter_map(|(_, by, _)| by.clone()).collect();
+        for open in &mut self.open {
+            open.note_pass(deed, directory, passed.iter());
+        }
+        for (at, by, is_said) in over.into_iter().rev() {
+            let mut open = self.open.remove(at);
+            if matches!(open.subject, Subject::File(_)) {
+                self.errors[open.error] = None;
+                continue;
+            }
+            if let Some((resolution, mending)) = open.mended.take() {
+                self.resolve(&open, resolution, mending);
+                continue;
+            }
+            let (mut resolution, mending) = self.mend(&open, Some(deed), by.as_ref(), true);
+            if is_said {
+                resolution.text = one_line(&format!("{}{OPINION}", resolution.text), ERROR_CHARS);
+            }
+            // What mends its own findings shows only by a later run what it left.
+            if by.as_ref().is_some_and(Step::mends) {
+                if let Subject::Command { steps, all } = &mut open.subject {
+                    steps.clone_from(all);
+                }
+                open.mended = Some((resolution, mending));
+                self.open.insert(at, open);
+                continue;
+            }
+            // Something else of the same kind that runs through says nothing of what failed, nor does another script.
+            let is_script = || command.is_some_and(Command::improvises);
+            if resolution.text != PASSED_LATER || by.is_none_or(|by| open.is_of(&by)) && !is_script() {
+                self.resolve(&open, resolution, mending);
+            }
+        }
+    }
+}
