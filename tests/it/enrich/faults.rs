@@ -158,8 +158,9 @@ fn a_stored_conversation_that_cannot_be_read_for_a_moment_is_not_given_up() {
     configure(&world, &endpoint, json!({}));
     let told = enrichment(&world);
     assert_eq!((&told["given_up"], &told["owed"], talks(&endpoint)), (&json!(0), &json!(1), 0), "{told}");
-    fs::remove_dir_all(&blobs).unwrap();
-    fs::rename(&aside, &blobs).unwrap();
+    // The daemon may be about to write there again.
+    let put_back = || fs::remove_dir_all(&blobs).and_then(|()| fs::rename(&aside, &blobs)).is_ok();
+    assert!((0..100).any(|_| put_back()), "{}", blobs.display());
     enriched(&world, 1);
     assert_eq!(talks(&endpoint), 1);
 }

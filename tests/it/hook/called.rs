@@ -68,6 +68,8 @@ pub(super) fn spool(home: &Path) -> Vec<Spooled> {
     let Ok(entries) = std::fs::read_dir(home.join(SPOOL)) else { return Vec::new() };
     let mut files: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
+    // A hook that was cut off may leave what it was writing, which counts for nothing.
+    files.retain(|file| file.extension().is_none_or(|ending| ending != "tmp"));
     assert!(files.iter().all(|file| file.extension().is_none_or(|ending| ending == "json")), "{files:?}");
     let signals = files.iter().filter(|file| file.extension().is_some());
     signals.map(|file| serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()).collect()

@@ -14,7 +14,7 @@ use super::outcome::chief;
 use super::plan;
 use super::repetition::is_told_in;
 use super::request::without_politeness;
-use super::sentence::{Sentence, sentences};
+use super::sentence::{Sentence, clauses, sentences};
 use super::task::{Task, changed_by, main_task};
 use super::timeline::{Deed, Round, Timeline};
 use super::title::commit_subject;
@@ -190,9 +190,18 @@ pub(super) fn concluded(
         main.or_else(before).filter(stands).and_then(quoted).filter(|said| !is_told_in(said, last.told())).map(closed);
     let later = after.iter().rfind(|said| !said.work.delivers && !said.work.edits && tells(said));
     let later = later.and_then(|later| later.within(LATER_CHARS));
+    let later = later.or_else(|| rejected(timeline, last.conclusion.message.place));
     let told = if after.is_empty() { last.told().to_owned() } else { without_offers(last.told()) };
     let told = if later.is_some() { closed(told) } else { told };
     Some(before.into_iter().chain([told]).chain(later).collect::<Vec<_>>().join(" "))
+}
+
+/// Returns the words with which a person turns down what was reported last.
+fn rejected(timeline: &Timeline<'_>, place: usize) -> Option<String> {
+    let next = timeline.rounds.iter().filter_map(|round| round.prompt).find(|said| said.place > place)?;
+    let first = clauses(next.text).next()?;
+    let rejects = Signs::read(first).begins(Sign::Object) || Signs::read(first).has(Sign::Denial);
+    rejects.then(|| closed(format!("The person answered: {}", one_line(next.text, LATER_CHARS))))
 }
 
 /// Strips what an account offers, if the person went on: the answer came later.

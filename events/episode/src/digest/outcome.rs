@@ -19,6 +19,7 @@ use super::clause::clause_within;
 use super::excerpt::{self, bare, closed, sentences_within};
 use super::label::capitalised;
 use super::sentence::{Sentence, is_decoration, list_marker, plain, sentences};
+use super::settled::PRONOUNS;
 use crate::lexicon::{Sign, Signs};
 use baton_words::WordList;
 
@@ -96,7 +97,10 @@ pub(super) fn remark(text: &str) -> String {
 /// only a part.
 pub(super) fn chief(text: &str) -> Vec<String> {
     let all = sentences(excerpt::head(text, MAX_BYTES)).into_iter();
-    let stands = |one: &Sentence<'_>| !one.point && tells(one) && says(one.text) && !is_lead(one.text);
+    // `That was stopped` says nothing without the sentence before.
+    let points = |text: &str| text.split(' ').next().is_some_and(|first| PRONOUNS.contains(&&*first.to_lowercase()));
+    let stands =
+        |one: &Sentence<'_>| !one.point && tells(one) && says(one.text) && !is_lead(one.text) && !points(one.text);
     let (changes, rest): (Vec<_>, Vec<_>) = all.filter(stands).partition(|one| Signs::read(one.text).has(Sign::Change));
     let words = |label: &str| {
         label

@@ -188,9 +188,12 @@ impl<'a> Command<'a> {
         let is_unknown = |step: &Step<'a>| match step.pipe {
             _ if step.joint == Joint::Or => true,
             Pipe::Part | Pipe::Search => step.checks(),
-            // Tests say how they went, or what runs their script says that it failed; another check that prints nothing
-            // bad went well.
-            Pipe::None | Pipe::End => step.family() == Family::Test && !(step.is_script && shows_errors),
+            // What runs a script says that it failed.
+            Pipe::None | Pipe::End if step.is_script => step.family() == Family::Test && !shows_errors,
+            // The end of an output need not show what went wrong above it.
+            Pipe::End => step.checks() || step.family() == Family::Install,
+            // Tests say how they went; another check that prints nothing bad went well.
+            Pipe::None => step.family() == Family::Test,
         };
         let seen: Vec<&Step<'a>> = self.proven_by_exit().collect();
         let may_fail = |step: &&Step<'a>| !step.asks && !step.only_looks() && !step.is_harmless();

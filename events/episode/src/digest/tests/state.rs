@@ -166,3 +166,10 @@ fn a_polite_question_is_a_goal_without_its_mark() {
             .starts_with("Goal: Why does the old crane leak at night? It is dry.")
     );
 }
+
+#[test]
+fn what_a_person_turned_down_is_told_with_their_words() {
+    let said = "No, it still turns past the mark.";
+    check(winch().prompt(said), &format!("{WINCH}. The person answered: {said}"));
+    check(winch().prompt("Thanks, now the hoist."), WINCH);
+}

@@ -47,7 +47,8 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
         !text.is_empty() && !is_for_the_harness(text) && !is_greeting(text)
     };
     let text = typed(round.or_else(|| rounds.iter().find(says)).or(rounds.first())?);
-    if let Some(heading) = text.lines().next().filter(|line| line.starts_with('#') && is_decoration(line)) {
+    let heading = text.lines().next().filter(|line| line.starts_with('#') && is_decoration(line));
+    if let Some(heading) = heading.filter(|line| content(line) > 0 && (count(line) > 1 || !line.is_ascii())) {
         return Some(label(heading)).filter(|title| !title.is_empty());
     }
     let own = own_sentences(text);
