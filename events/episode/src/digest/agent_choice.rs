@@ -43,6 +43,8 @@ const LEAD_WORDS: usize = 4;
 const MAX_SMALL: usize = 20;
 /// Shorter code names nothing of its own, in bytes.
 const NAMING_BYTES: usize = 4;
+/// Labels of a remark.
+const NOTES: [&str; 6] = ["hinweis", "nota", "note", "notes", "remarque", "注意"];
 /// Directory of an agent's own plans, which are no part of the work.
 const PLANS: &str = "/.claude/plans/";
 
@@ -93,6 +95,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
         for (at, sentence) in sentences.iter().enumerate() {
             if sentence.quoted
                 || is_aside(sentence)
+                || is_led_aside(sentence.text)
                 || is_led_aside(above(reply.text, sentence))
                 || sentence.point && reports_lines(sentence.text)
             {
@@ -347,7 +350,10 @@ fn is_of_checks(sentence: &Sentence<'_>) -> bool {
 /// Returns true for a text whose lead says that it is about something else than the change: `Current state: …`.
 fn is_led_aside(text: &str) -> bool {
     let lead = text.split_once(": ").map_or("", |(lead, _)| lead);
-    lead.split_whitespace().count() <= LEAD_WORDS && Signs::read(lead).has_any(&[Sign::AsideHead, Sign::CheckHead])
+    let is_note = NOTES.contains(&&*lead.trim_matches('*').to_lowercase());
+    is_note
+        || lead.split_whitespace().count() <= LEAD_WORDS
+            && Signs::read(lead).has_any(&[Sign::AsideHead, Sign::CheckHead])
 }
 
 /// Returns what stands before a sentence in its paragraph.

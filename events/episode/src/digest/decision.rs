@@ -14,14 +14,14 @@ use super::excerpt::{one_line, without_filter_mark};
 use super::plan::{self, Done, Plan};
 use super::question::{self, named_option};
 use super::repetition::{SeenTexts, Telling, names_all, significant_words, without_repetitions};
-use super::request::before_log;
+use super::request::{before_log, without_politeness};
 use super::sentence::{asks, clauses, plain, sentences};
 use super::settled::{PRONOUNS, Settled, settled};
 use super::stated::{is_left_to_the_reader, proposes};
 use super::steering::{self, Reception, Refined, Steering, without_assent, without_place};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
 use super::undone::parts;
-use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, fallen};
+use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, fallen, without_salutation};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{Act, Outcome};
 use baton_conversation::quoted_text::own_words;
@@ -285,7 +285,9 @@ fn picked(prompt: &Message<'_>, earlier: &[Round<'_>]) -> Option<String> {
 /// the small one then`.
 fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
     let orders = Signs::read(without_assent(prompt.text)).begins(Sign::Order);
-    if prompt.text.len() > DECISION_CHARS || orders || asks(prompt.text) {
+    // Who asks for something else answers nothing.
+    let requests = without_politeness(prompt.text).len() < without_salutation(prompt.text).len();
+    if prompt.text.len() > DECISION_CHARS || orders || requests || asks(prompt.text) {
         return None;
     }
     let reply = before.replies.last()?;
