@@ -63,7 +63,6 @@ fn program_files<'w>(words: &[&'w str]) -> (Vec<&'w str>, Vec<&'w str>) {
                 (Vec::new(), named.unwrap_or_default().to_vec())
             }
             ["rm", ..] if !rest.contains(&"--cached") => (Vec::new(), files().split_off(1)),
-            ["mv", ..] => (Vec::new(), files().split_off(1).last().copied().into_iter().collect()),
             ["restore", ..] if !rest.contains(&"--staged") => (Vec::new(), files().split_off(1)),
             _ => (Vec::new(), Vec::new()),
         },
@@ -78,9 +77,6 @@ fn removed<'w>(words: &[&'w str]) -> Vec<&'w str> {
     match *program {
         // What git removes was a file of the work: it is changed as well.
         "git" if files.first() == Some(&"rm") && !rest.contains(&"--cached") => drop(files.remove(0)),
-        "git" if files.first() == Some(&"mv") => {
-            files = files.get(1..files.len() - 1).unwrap_or_default().to_vec();
-        }
         "rm" | "unlink" | "trash" => {}
         "mv" => drop(files.pop()),
         _ => files.clear(),
@@ -136,7 +132,6 @@ mod tests {
         check("cargo test 2>/dev/null >log.txt", &["> log.txt"]);
         check("cp a.rs src/b.rs; touch c.toml", &["> src/b.rs", "> c.toml"]);
         check("rm -rf out src/a.rs *.log; mv a.rs b.rs", &["- out", "- src/a.rs", "> b.rs", "- a.rs"]);
-        check("git mv a.rs src/b.rs; git mv -k c.rs src/; git mv", &["> src/b.rs", "- a.rs", "- c.rs"]);
         check("git rm -q a.rs && git rm --cached b.rs", &["> a.rs", "- a.rs"]);
         check("git checkout -- src/a.rs && git restore b.rs", &["> src/a.rs", "> b.rs"]);
         check("git checkout main.rs-branch; git restore --staged a.rs", &[]);
