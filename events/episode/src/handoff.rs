@@ -114,7 +114,8 @@ impl Facts {
         let (scopes, designs): (Vec<_>, Vec<_>) = decisions.into_iter().partition(|said| is_commit_scope(&said.text));
         let (mut decisions, scopes) = (entries(&designs), entries(&scopes));
         let commit_scopes = scopes.len().min(MAX_ENTRIES.saturating_sub(decisions.len()));
-        decisions.extend(scopes.into_iter().take(commit_scopes));
+        let older = scopes.len() - commit_scopes;
+        decisions.extend(scopes.into_iter().skip(older));
         let open = episode.unresolved_elsewhere();
         // What the agent says of the same files says more.
         let is_told = |path: &str| open.iter().any(|one| one.text.contains(path.rsplit('/').next().unwrap_or(path)));

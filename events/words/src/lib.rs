@@ -24,7 +24,7 @@ pub fn is_stop(word: &str) -> bool {
 pub struct WordList {
     file: &'static str,
     section: &'static str,
-    /// True if a line has several entries.
+    /// True if blanks stand between entries.
     are_words: bool,
     entries: OnceLock<Entries>,
 }

@@ -362,7 +362,9 @@ pub fn read(text: &str, around: &Context<'_>) -> Intent {
     let mut timeless = phrasing.clone();
     // A time is no word of the subject, whether it is asked of or not.
     let time = span::take_span(&mut timeless, around.now, around.zone);
-    let asks_when = time.is_some() && (is_foreign || phrasing.asks_when());
+    // `Why did we change it yesterday?` only mentions the day.
+    let explains = ["why ", "how "].iter().any(|word| english.trim_start().starts_with(word));
+    let asks_when = time.is_some() && (is_foreign && !explains || phrasing.asks_when());
     let bare = if asks_when { &timeless } else { &phrasing };
     let place = Some(bare).filter(|_| named == Named::None).and_then(naming::unknown_project);
     let kinds = if asks_when { take_kinds(&mut timeless, true) } else { Vec::new() };

@@ -158,7 +158,7 @@ fn is_prose(text: &str) -> bool {
 }
 
 fn strip_label(text: &str) -> &str {
-    ["decided: ", "open: ", "asked: ", "concluded: ", "committed: "]
+    ["decided: ", "open: ", "asked: ", "concluded: ", "committed: ", "not committed at its end: "]
         .iter()
         .find_map(|it| text.strip_prefix(it))
         .unwrap_or(text)

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::agent_choice::{self, Found, is_change, pointed};
 use super::commit_choice;
-use super::excerpt::{one_line, without_filter_mark};
+use super::excerpt::{head, one_line, without_filter_mark};
 use super::plan::{self, Done, Plan};
 use super::question::{self, named_option};
 use super::repetition::{SeenTexts, Telling, names_all, significant_words, without_repetitions};
@@ -36,6 +36,8 @@ const MAX_STEERING_BYTES: usize = 1_500;
 const LAST_SENTENCES: usize = 3;
 /// Number of last replies in which the option that a prompt names is looked for.
 const OPTION_ROUNDS: usize = 3;
+/// Words before what is to be used.
+const USING: [&str; 6] = ["use", "using", "with", "in", "to", "mit"];
 /// A word of fewer bytes names nothing.
 const NAMING_BYTES: usize = 6;
 /// A word of fewer bytes says nothing of what is asked.
@@ -103,11 +105,10 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let (mut superseded, in_force): (Vec<_>, Vec<_>) =
         found.into_iter().enumerate().partition(|(at, _)| ended.contains_key(at));
     // What a person asks for again is neither in force by the first word nor overruled.
+    let again = asked_for(timeline);
     let is_back = |found: &Found, by: &Pointed| {
-        let Some(chosen) = settled(&found.said.text).chosen else { return false };
-        let prompts = timeline.rounds.iter().filter_map(|round| round.prompt).filter(|later| later.line > by.line);
-        let names = |text: &str| text.split(|c: char| !c.is_alphanumeric()).any(|word| word.to_lowercase() == chosen);
-        prompts.into_iter().any(|later| names(later.text))
+        let chosen = settled(&found.said.text).chosen;
+        chosen.and_then(|chosen| again.get(&chosen)).is_some_and(|line| *line > by.line)
     };
     superseded.retain(|(at, found)| ended.get(at).and_then(Option::as_ref).is_some_and(|by| !is_back(found, by)));
     let key = |said: &Pointed| (said.line, said.text.clone());
@@ -125,6 +126,18 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         list
     };
     Decisions { in_force: list(in_force), superseded: list(superseded), overruled_by }
+}
+
+/// Returns what prompts ask to be used, in lower case, each with the line of the last one: `rewrite it in python`.
+fn asked_for(timeline: &Timeline<'_>) -> BTreeMap<String, u64> {
+    let mut asked = BTreeMap::new();
+    for said in timeline.rounds.iter().filter_map(|round| round.prompt) {
+        let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        let words: Vec<String> = head(said.text, MAX_STEERING_BYTES).split_whitespace().map(bare).collect();
+        let used = words.windows(2).filter(|pair| USING.contains(&pair[0].as_str()));
+        asked.extend(used.map(|pair| (pair[1].clone(), said.line)));
+    }
+    asked
 }
 
 /// Returns true if the agent's words are about what a question proposes.
@@ -275,6 +288,10 @@ fn answer(question: &str, reply: &Message<'_>) -> String {
 
 /// Returns the option of one of the last lists that a short prompt names by its label.
 fn picked(prompt: &Message<'_>, earlier: &[Round<'_>]) -> Option<String> {
+    let signs = Signs::read(without_assent(prompt.text));
+    if prompt.text.len() > DECISION_CHARS || asks(prompt.text) || signs.begins(Sign::Look) {
+        return None;
+    }
     let replies = earlier.iter().rev().filter_map(|round| round.replies.last()).take(OPTION_ROUNDS);
     let mut options = replies.enumerate().filter_map(|(back, reply)| named_option(reply.text, prompt.text, back > 0));
     let option = sentences(options.next()?).into_iter().next().map(|first| plain(first.text))?;

@@ -1,5 +1,6 @@
 //! What a session is for, in the person's words.
 
+use super::agent_choice;
 use super::clause::shortened;
 use super::excerpt::{closed, one_line, sentences_within, without_filter_mark};
 use super::failure::shown_line;
@@ -52,7 +53,9 @@ fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
         let asks = |text: &&str| has_substance(text) && (wants(text) || questions(text));
         let is_talk = task.lines == 0 && prompts.first().is_some_and(|first| has_substance(first));
         let works = |text: &&str| has_substance(text) && !only_looks(text);
-        let looks = prompts.first().is_some_and(|first| only_looks(first));
+        let first = task.rounds.first().map(|at| &timeline.rounds[*at]);
+        let edits = first.is_some_and(|first| agent_choice::has_changed(timeline, first));
+        let looks = !edits && prompts.first().is_some_and(|first| only_looks(first));
         let talk =
             if is_talk { prompts.iter().position(asks) } else { prompts.iter().position(works).filter(|_| looks) };
         prompts.drain(..talk.unwrap_or(0));

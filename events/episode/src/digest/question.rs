@@ -20,6 +20,10 @@ const NOTES: &str = "\" user notes:";
 
 /// Word before the label of an option.
 const OPTION: &str = "option";
+/// The same in other languages.
+const OPTIONS: [&str; 8] = [OPTION, "opción", "opção", "variante", "вариант", "方案", "选项", "案"];
+/// Words by which an option is turned down.
+const DENYING: [&str; 8] = ["not", "no", "nicht", "kein", "pas", "не", "不", "不要"];
 /// Words before the number of an option.
 const LABELLING: [&str; 2] = [OPTION, "number"];
 /// More words say more than which option is meant.
@@ -68,11 +72,13 @@ pub(super) fn named_option<'a>(reply: &'a str, answer: &str, is_earlier: bool) -
         // A number after an agreement may count something: `yes, 2 of them`.
         let agreed = || words[..*at].iter().all(|word| is_agreement(word));
         let ends = || words[at + 1..].iter().all(|word| is_agreement(word));
-        let is_led =
-            before.is_some_and(|word| LABELLING.contains(&word) || has_label(reply, word, words[*at].as_str()));
+        let is_led = before.is_some_and(|word| LABELLING.contains(&word) || OPTIONS.contains(&word));
         (is_number || is_letter) && is_led
             || !is_earlier && (is_number && agreed() && ends() || is_letter && words.len() == 1)
     };
+    if words.iter().any(|word| DENYING.contains(&word.as_str())) {
+        return None;
+    }
     let mut labels = words.iter().enumerate().filter(is_label);
     let (at, label) = labels.next().filter(|_| words.len() <= MAX_NAMING_WORDS && labels.next().is_none())?;
     let lead = at.checked_sub(1).map_or(OPTION, |at| words[at].as_str());
@@ -90,20 +96,15 @@ fn label_apart(word: &str) -> Vec<String> {
     }
 }
 
-/// Returns true if a line of the reply has this label behind this word.
-fn has_label(reply: &str, lead: &str, label: &str) -> bool {
-    reply
-        .lines()
-        .filter(|line| starts_with(bare_line(line), lead).is_some())
-        .any(|line| labelled(line, lead, label).is_some())
-}
-
 /// Returns what stands behind the label with which a line begins, with or without the word that leads to labels.
 fn labelled<'a>(line: &'a str, lead: &str, label: &str) -> Option<&'a str> {
     let line = bare_line(line);
     let line = starts_with(line, lead).map_or(line, str::trim_start);
-    let rest = starts_with(line, label)?.trim_start_matches([' ', '*']);
-    rest.strip_prefix(['.', ')', ':', '：', '—', '–', '-']).map(str::trim)
+    let rest = starts_with(line, label)?;
+    let text = rest.trim_start_matches([' ', '*']);
+    // `2-phase commit` is no second item.
+    let dashed = || text.strip_prefix(['—', '–', '-']).filter(|_| text.len() < rest.len());
+    text.strip_prefix(['.', ')', ':', '：']).or_else(dashed).map(str::trim)
 }
 
 fn bare_line(line: &str) -> &str {
@@ -187,6 +188,14 @@ mod tests {
             assert_eq!(named_option(list, answer, false), expected, "{answer}");
         }
         assert_eq!(named_option("Plan b is the winch.", "in b", false), None);
+        for (reply, answer) in [
+            ("**Issue 2: the rope slips**", "fix issue 2"),
+            ("1. rope\n2-phase commit is used here.", "2"),
+            ("**Option B: a file**", "not option b"),
+            ("Phase 2: the mast", "continue with phase 2"),
+        ] {
+            assert_eq!(named_option(reply, answer, false), None, "{answer}");
+        }
     }
 
     #[test]

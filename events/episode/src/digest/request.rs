@@ -220,7 +220,8 @@ pub(super) fn content(clause: &str) -> usize {
 /// Strips the command before a request that says by itself what is wanted: `/plan mend the winch`.
 pub(super) fn without_command(text: &str) -> &str {
     let command = text.strip_prefix('/').and_then(|rest| rest.split_once(char::is_whitespace));
-    let tells = |(name, rest): &(&str, &str)| *name == "plan" || !name.contains(['/', '.']) && asks_for_work(rest);
+    let begins = |rest: &str| clauses(rest).first().is_some_and(|first| first.asks || first.orders);
+    let tells = |(name, rest): &(&str, &str)| *name == "plan" || !name.contains(['/', '.']) && begins(rest);
     let request = command.filter(tells).map(|(_, rest)| rest.trim_start());
     request.filter(|rest| count(rest) >= MIN_WORDS).unwrap_or(text)
 }
@@ -290,7 +291,8 @@ fn without_leading_block(text: &str) -> &str {
     }
     let mut parts = parts.into_iter().map(|part| text[part].trim()).filter(|part| count(part) > 1);
     let asks = |part: &&str| wants(part) || questions(part);
-    parts.clone().find(asks).or_else(|| parts.next_back()).unwrap_or(text)
+    let tells = |part: &&str| has_substance(part) && !is_courtesy(part);
+    parts.clone().find(asks).or_else(|| parts.find(tells)).unwrap_or(text)
 }
 
 /// Returns true for a line of a block: a fence, output, a line of data, of markup, of a table, of a terminal.

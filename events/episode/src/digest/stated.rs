@@ -12,6 +12,9 @@ const CHOICE: [Sign; 3] = [Sign::Contrast, Sign::Keep, Sign::Choose];
 const LET_ME: &str = "let me ";
 /// Words before the verb of what was chosen.
 const CHOOSING: [&str; 2] = ["decided to ", "chose to "];
+/// Verbs of what was only looked into.
+const CHECKING: [&str; 8] =
+    ["checked", "confirmed", "debugged", "found", "reproduced", "tested", "validated", "verified"];
 /// Words before the subject of a clause.
 const JOINING: [&str; 7] = ["so", "and", "but", "then", "therefore", "thus", "here"];
 /// Words between the subject of a clause and its verb.
@@ -90,7 +93,11 @@ impl Told {
     /// Returns true if it says by what something was done.
     pub(super) fn tells_means(&self) -> bool {
         let is_idle = [Sign::Trouble, Sign::Hedge, Sign::Cause, Sign::Lack].iter().any(|sign| self.signs.has(*sign));
-        self.signs.has(Sign::Means) && !is_idle && !self.signs.begins(Sign::Announce)
+        // How something was tested or found is no part of the work.
+        let bare = self.own.strip_prefix("I ").or_else(|| self.own.strip_prefix("We ")).unwrap_or(&self.own);
+        let verb = bare.split_whitespace().next().unwrap_or_default().to_lowercase();
+        let looks = CHECKING.contains(&verb.as_str()) || Signs::read(bare).begins(Sign::Look);
+        self.signs.has(Sign::Means) && !is_idle && !looks && !self.signs.begins(Sign::Announce)
     }
 
     /// Returns true if it only states how something is, or takes one way to look over another: what it says may be no

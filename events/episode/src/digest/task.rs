@@ -27,6 +27,8 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::new();
     let mut owners: BTreeMap<String, usize> = BTreeMap::new();
     let mut current = 0;
+    // Whether the first prompt of substance of a task asks for work.
+    let mut asked: Vec<Option<bool>> = Vec::new();
     let plans = plan::approved(timeline);
     let mut approved = 0;
     let works = |round: &Round<'_>| changes(timeline, round).keys().any(|path| !file::is_document(path));
@@ -53,19 +55,18 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
         let stopped = timeline.deeds[..round.deeds.start].last().and_then(Deed::outcome);
         let corrects = round.after_interruption || matches!(stopped, Some(Outcome::Denied | Outcome::Interrupted));
         // What is said after work was asked for and before any is done is about that.
-        let asked = |task: &Task| {
-            let prompts = task.rounds.iter().filter_map(|at| timeline.rounds[*at].prompt);
-            prompts.map(|said| said.text).find(|text| has_substance(text)).is_some_and(asks_for_work)
-        };
         let leads_to_work =
-            is_talk && last_work.is_some_and(|last| at <= last) && tasks.get(current).is_some_and(asked);
+            is_talk && last_work.is_some_and(|last| at <= last) && asked.get(current) == Some(&Some(true));
         let goes_on = known.is_some() || corrects || delivers || leads_to_work || answers(timeline, at, is_talk);
         if tasks.is_empty() || is_planned || !goes_on && begins(round, work_lines > 0, is_talk) {
             tasks.push(Task::default());
+            asked.push(None);
             current = tasks.len() - 1;
         } else if let Some((owner, _)) = known.filter(|_| !leads_to_work) {
             current = owner;
         }
+        let prompt = || round.prompt.map(|said| said.text).filter(|text| has_substance(text));
+        asked[current] = asked[current].or_else(|| prompt().map(asks_for_work));
         tasks[current].rounds.push(at);
         tasks[current].lines = tasks[current].lines.saturating_add(lines);
         changed.into_keys().for_each(|path| _ = owners.insert(path, current));

@@ -155,7 +155,7 @@ fn of_changes(
         Purpose::Request(at) => tasks.get(*at).is_some_and(|task| asked::only_looked_at(timeline, task)),
         _ => false,
     };
-    order.sort_by_key(|(purpose, _)| looks(purpose));
+    order.sort_by_cached_key(|(purpose, _)| looks(purpose));
     let mut told = order
         .iter()
         .filter_map(|(purpose, weight)| tell(purpose, weight).map(|(text, is_given)| (text, is_given, weight)));

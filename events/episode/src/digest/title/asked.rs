@@ -38,7 +38,7 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     let answered = |round: &Round<'_>| !round.replies.is_empty() || !round.deeds.is_empty();
     let telling = |round: &&&Round<'_>| has_substance(typed(round));
     // What is looked at first is looked at for the work that follows.
-    let works = |round: &&&Round<'_>| answered(round) && telling(round) && !only_looks(typed(round));
+    let works = |round: &&&Round<'_>| answered(round) && telling(round) && !has_only_looked(timeline, round);
     let round = Some(&rounds).filter(|_| task.lines > 0).and_then(|rounds| rounds.iter().find(works));
     let round = round.or_else(|| rounds.iter().find(|round| answered(round) && telling(round)));
     let round = round.or_else(|| rounds.iter().find(telling));
@@ -94,9 +94,15 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
 
 /// Returns true if a task only asks for a look at something.
 pub(super) fn only_looked_at(timeline: &Timeline<'_>, task: &Task) -> bool {
-    let mut asked =
-        task.rounds.iter().map(|at| typed(&timeline.rounds[*at])).filter(|text| has_substance(text)).peekable();
-    asked.peek().is_some() && asked.all(only_looks)
+    let rounds = task.rounds.iter().map(|at| &timeline.rounds[*at]);
+    let mut asked = rounds.filter(|round| has_substance(typed(round))).peekable();
+    asked.peek().is_some() && asked.all(|round| has_only_looked(timeline, round))
+}
+
+/// Returns true if a prompt only has something looked at, and nothing was edited for it.
+fn has_only_looked(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
+    let edits = |deed: &Deed<'_>| deed.succeeded() && deed.edit().is_some();
+    only_looks(typed(round)) && !timeline.deeds[round.deeds.clone()].iter().any(edits)
 }
 
 /// Returns a clause up to the end of its sentence. What only reports is told from the beginning of its sentence if all of it
