@@ -12,7 +12,7 @@ impl Family {
         matches!(self, Self::Build | Self::Test | Self::Lint | Self::Types | Self::Format | Self::Check)
     }
 
-    fn check_kind(self) -> Option<&'static str> {
+    pub(in crate::digest) fn check_kind(self) -> Option<&'static str> {
         match self {
             Self::Test => Some("test"),
             Self::Build => Some("build"),

@@ -13,8 +13,16 @@ use baton_conversation::item::{GitOutput, Verdict};
 
 /// Number of sentences after a run that may say that something of it did not pass.
 const MAX_SAID: usize = 3;
-/// What a sentence calls a check.
-const CHECKS: [&str; 5] = ["test", "suite", "check", "build", "lint"];
+/// What a sentence calls a check, without a final s, and the kind of check that it is.
+const CHECKS: [(&str, &str); 7] = [
+    ("test", "test"),
+    ("suite", "test"),
+    ("build", "build"),
+    ("lint", "lint"),
+    ("type", "types"),
+    ("format", "format"),
+    ("check", "check"),
+];
 /// Words that limit what passed, or put it off.
 const LIMITS: [&str; 14] =
     ["only", "of", "except", "but", "most", "almost", "nearly", "far", "until", "once", "when", "will", "still", "i'm"];
@@ -39,8 +47,12 @@ impl<'a> Walk<'a, '_> {
         let hidden: Vec<&Step<'a>> =
             command.filter(|_| !is_unknown).map(|command| command.hidden().collect()).unwrap_or_default();
         let mut said: Vec<&Step<'a>> = hidden.iter().copied().filter(|step| step.family().is_check()).collect();
-        if !said.is_empty() && !is_said_to_pass(&self.said_of(deed)) {
-            said.clear();
+        if !said.is_empty() {
+            let kinds = said_to_pass(&self.said_of(deed));
+            let is_named = |kind: &str| {
+                kinds.as_ref().is_some_and(|kinds| kinds.iter().all(|it| *it == "check") || kinds.contains(&kind))
+            };
+            said.retain(|step| step.family().check_kind().is_some_and(is_named));
         }
         self.end(deed, command, line, [&proven, &hidden, &echoed, &said]);
     }
@@ -168,9 +180,10 @@ impl<'a> Walk<'a, '_> {
     }
 }
 
-/// Returns true if sentences that follow a run begin by saying that all of it passed: `122/122 tests passing`.
-fn is_said_to_pass(said: &[Sentence<'_>]) -> bool {
-    let Some(first) = said.first().map(|first| first.text) else { return false };
+/// Returns the kinds of checks that the first sentence after a run names, if it says that all of it passed: `122/122 tests
+/// passing`.
+fn said_to_pass(said: &[Sentence<'_>]) -> Option<Vec<&'static str>> {
+    let first = said.first()?.text;
     let signs = Signs::read(first);
     let lower = plain(first).to_lowercase().replace('’', "'");
     let words = || lower.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '%'));
@@ -179,14 +192,14 @@ fn is_said_to_pass(said: &[Sentence<'_>]) -> bool {
         || words().filter_map(|word| word.split_once('/')).filter_map(|(n, all)| Some((number(n)?, number(all)?)));
     let is_whole = counts().all(|(some, all)| some == all);
     let is_all = counts().next().is_some() || words().any(|word| word == "all") || signs.begins(Sign::Quantity);
-    let names_check = || words().any(|word| CHECKS.contains(&word.trim_end_matches('s')));
+    let kinds = words().filter_map(|word| CHECKS.iter().find(|(name, _)| *name == word.trim_end_matches('s')));
+    let kinds: Vec<&str> = kinds.map(|(_, kind)| *kind).collect();
     let is_limited = words().any(|word| LIMITS.contains(&word) || word.ends_with('%')) || is_negated(first);
     let is_idle = signs.asks() || signs.begins(Sign::Begin) || signs.has_any(&[Sign::Expected, Sign::Hedge]);
     let is_bad = said.iter().take(MAX_SAID).any(|sentence| {
         let bad = [Sign::Trouble, Sign::Defect, Sign::Setback, Sign::Remaining, Sign::Lack];
         Signs::read(sentence.text).has_any(&bad)
     });
-    (signs.has(Sign::Result) && is_all || signs.has(Sign::Works) && names_check())
-        && is_whole
-        && !(is_limited || is_idle || is_bad)
+    let passes = signs.has(Sign::Result) && is_all || signs.has(Sign::Works) && !kinds.is_empty();
+    (passes && is_whole && !(is_limited || is_idle || is_bad)).then_some(kinds)
 }

@@ -59,6 +59,7 @@ fn the_agent_may_say_that_a_run_passed() {
     }
     for reply in [
         "It works now.",
+        "The build works now.",
         "✅",
         "2 of 5 tests pass now.",
         "Only 3 tests pass so far.",
