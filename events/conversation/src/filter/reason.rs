@@ -181,9 +181,14 @@ const CONFLICT: &str = "CONFLICT (";
 /// Parts of lines in which git says why it did nothing.
 const NOTHING_DONE: &[&str] = &["nothing to commit", "nothing added to commit", "no changes added to commit"];
 
-/// True for a line of what a shell runs before a command: `/root/.bashrc: line 1: x: command not found`.
+/// True for a line of what a shell runs before a command: `/root/.bashrc: line 1: x: command not found`, in zsh
+/// `/root/.zshrc:3: …`.
 fn is_of_the_start(line: &str) -> bool {
-    line.split_once(": line ").is_some_and(|(file, _)| START_FILES.iter().any(|name| file.ends_with(name)))
+    START_FILES.iter().any(|name| {
+        let rest = line.split_once(name).and_then(|(_, rest)| rest.strip_prefix(':')).unwrap_or_default();
+        let place = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.starts_with(" line ") || place.len() < rest.len() && place.starts_with(": ")
+    })
 }
 
 /// True for the line in which make says that there is nothing that it could do; others that begin so repeat a failure.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::LINE_CHARS;
 use super::attempt::in_its_directory;
-use super::command::{Command, Family, GitAct, OPENING, Paths, Step, git_steps, is_misuse, separate};
+use super::command::{Command, Family, OPENING, Step, is_misuse, separate};
 use super::evidence::complaint;
 use super::excerpt::{one_line, without_filter_mark};
 use super::file;
@@ -34,9 +34,7 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
     let mut checks: BTreeMap<usize, Typed> = BTreeMap::new();
     let mut changed = 0;
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
-        // What is put back is as it was committed.
-        let is_put_back = |path: &str| deed.edit().is_none() && restored(deed).any(|name| path.ends_with(&*name));
-        let counts = |path: &str| !file::is_document(timeline.relative_path(path)) && !is_put_back(path);
+        let counts = |path: &str| !file::is_document(timeline.relative_path(path));
         if file::written(deed).iter().any(|(path, ..)| counts(path)) {
             changed = deed.ended;
         }
@@ -69,14 +67,6 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
     let told = one_line(&without_filter_mark(&best.text), LINE_CHARS);
     let is_part = OPENING.contains(&told.split(' ').next().unwrap_or_default());
     (!told.ends_with('…') && !is_part).then_some((told, place < changed))
-}
-
-/// Returns the files that a line takes back from git.
-fn restored(deed: &Deed<'_>) -> impl Iterator<Item = String> {
-    git_steps(deed.git_line().unwrap_or_default()).into_iter().flat_map(|step| match step.act {
-        GitAct::Restore(Paths::Named(paths)) => paths,
-        _ => Vec::new(),
-    })
 }
 
 /// Notes runs of checks of which it is not known how they ended: one may have passed after the last change.

@@ -27,7 +27,8 @@ pub(super) use self::report::shown_line;
 use super::command::{Command, Family, Step, is_misuse};
 use super::evidence::{self, Evidence, complaint};
 use super::excerpt::{one_line, without_filter_mark};
-use super::timeline::{Deed, Timeline};
+use super::exchange::conclusion;
+use super::timeline::{Deed, Round, Timeline};
 use super::{ERROR_CHARS, ErrorLine, FAILED_OTHERWISE, MAX_ENTRIES, Mending, PASSED_LATER, Pointed, SHORT_CHARS, Show};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::filter::is_echo;
@@ -182,12 +183,10 @@ impl<'a> Walk<'a, '_> {
         let code = deed.result.and_then(|result| result.exit_code).filter(|code| *code != 0);
         let code = code.map(|code| format!("exit {code}"));
         // What only repeats that it failed says no more than that.
-        let told = if is_echo(&complaint) { "" } else { &complaint };
-        let told = one_line(told, self.show.output_chars(ERROR_CHARS));
-        let reason = match told.is_empty() {
-            true => self.named_after(deed).map(|said| format!("says the agent: \"{said}\"")),
-            false => Some(told),
-        };
+        let is_told = !complaint.is_empty() && !is_echo(&complaint);
+        let told = |is_told: bool| is_told.then(|| one_line(&complaint, self.show.output_chars(ERROR_CHARS)));
+        let named = || self.named_after(deed).map(|said| format!("says the agent: \"{said}\""));
+        let reason = told(is_told).or_else(named).or_else(|| told(counts(&complaint)));
         let what = [code, reason].into_iter().flatten().collect::<Vec<_>>();
         let what = if what.is_empty() { "failed".to_owned() } else { what.join(", ") };
         let text = if name.is_empty() { what } else { format!("{name}: {what}") };
@@ -336,9 +335,11 @@ impl<'a> Walk<'a, '_> {
                     self.errors[open.error] = None;
                 } else if let Some(Some(error)) = self.errors.get_mut(open.error) {
                     // What the last request asks for could not be written.
-                    let asked = self.timeline.rounds.last().and_then(|round| round.prompt);
+                    let last = self.timeline.rounds.last();
+                    let is_asked = |round: &&Round<'_>| round.prompt.is_some_and(|asked| asked.place < open.ended);
                     let is_refused = REFUSED.iter().any(|words| open.complaint.contains(words));
-                    error.is_open = is_refused && asked.is_some_and(|asked| asked.place < open.ended);
+                    error.is_open = is_refused
+                        && last.filter(is_asked).is_some_and(|last| !is_written_later(self.timeline, last, &open));
                 }
                 continue;
             };
@@ -405,6 +406,33 @@ impl<'a> Walk<'a, '_> {
         let last = |text| super::sentence::sentences(text).last().map(|last| last.text);
         said.and_then(last).into_iter().chain(description).any(|text| Signs::read(text).has(Sign::Expected))
     }
+}
+
+/// Returns true if a line counts what failed: `Tests: 1 failed, 3 passed, 4 total`.
+fn counts(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    words.windows(2).any(|pair| is_number(pair[0]) && pair[1].starts_with(char::is_alphabetic))
+}
+
+/// Returns true if something else in a round may have written a file that could not be written, or a conclusion names it
+/// and no trouble with it.
+fn is_written_later(timeline: &Timeline<'_>, round: &Round<'_>, open: &Open<'_>) -> bool {
+    let Subject::File(path) = open.subject else { return false };
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let writes = |deed: &Deed<'_>| {
+        let command = deed.command().filter(|_| !deed.only_looks());
+        deed.began > open.ended
+            && deed.outcome() != Some(Outcome::Failed)
+            && deed.edit().map(|(path, ..)| path).or(command).is_some_and(|told| told.contains(name))
+    };
+    let is_content = |text: &str| {
+        let bad = [Sign::Trouble, Sign::Defect, Sign::Remaining, Sign::Lack];
+        text.contains(name) && !Signs::read(text).has_any(&bad) && !report::is_negated(text)
+    };
+    let said = conclusion(timeline, round).filter(|said| said.place > open.ended);
+    timeline.deeds[round.deeds.clone()].iter().any(writes)
+        || said.is_some_and(|said| super::sentence::sentences(said.text).iter().any(|it| is_content(it.text)))
 }
 
 /// Returns true if a word names the file at a path, in part or as a whole.

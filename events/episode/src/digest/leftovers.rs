@@ -15,6 +15,32 @@ const STATE_WORDS: usize = 3;
 /// A longer heading is a sentence, in words.
 const HEADING_WORDS: usize = 8;
 
+/// What stands alone where nothing remains.
+const NOTHING: [&str; 22] = [
+    "none",
+    "nothing",
+    "n/a",
+    "keine",
+    "keines",
+    "nichts",
+    "aucun",
+    "aucune",
+    "rien",
+    "ninguno",
+    "ninguna",
+    "nada",
+    "nenhum",
+    "nenhuma",
+    "нет",
+    "ничего",
+    "无",
+    "没有",
+    "なし",
+    "特になし",
+    "ありません",
+    "無し",
+];
+
 /// Something that is left to do or open.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Leftover<'a> {
@@ -71,7 +97,7 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
             let unticked = unticked.then_some(false);
             let listed = head.filter(|_| !nested).or(unticked);
             let is_marked = point.starts_with(['✅', '✓', '☑']) || bare[..length].contains(['x', 'X']);
-            let done = is_marked || Signs::read(point).has(Sign::Needless);
+            let done = is_marked || is_done(point) || says_nothing(point);
             found.extend(
                 says_left(point)
                     .or(listed)
@@ -110,6 +136,7 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
                 continue;
             }
             let left = says_left(sentence.text).or(head.filter(|_| !is_idle(sentence.text)));
+            let left = left.filter(|_| !says_nothing(sentence.text));
             let text = beside(sentence.text).unwrap_or(sentence.text);
             let (listed, labelled) = (head.is_some(), labelled(sentence.text).is_some());
             found.extend(left.map(|next| Leftover { text, next, listed, labelled }));
@@ -118,6 +145,18 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
     let excess = found.len().saturating_sub(MAX_LEFT);
     found.drain(..excess);
     found
+}
+
+/// Returns true if an item says of itself that it is done; one may also speak of `what already works`.
+fn is_done(point: &str) -> bool {
+    let own = [" what ", " that ", " which ", " who ", " where "].iter().filter_map(|word| point.find(word)).min();
+    Signs::read(&point[..own.unwrap_or(point.len())]).has(Sign::Needless)
+}
+
+/// Returns true if a text only says that nothing remains, perhaps behind a label: `None.`
+fn says_nothing(text: &str) -> bool {
+    let text = short_label(text).map_or(text, |(_, rest)| rest).to_lowercase();
+    NOTHING.contains(&text.trim_matches(|c: char| !c.is_alphanumeric()))
 }
 
 /// Returns whether a heading or label announces next steps (`true`) or open matters (`false`).
@@ -249,6 +288,12 @@ mod tests {
         check("```\n## Next steps\n- no\n```\n", &[]);
         check("## Nächste Schritte\n- Ausliefern\n", &[("Ausliefern", true)]);
         check("## 下一步\n- 发布\n", &[("发布", true)]);
+        let docs = "## Next steps\n- Add docs for what already works\n- Parser: already done\n";
+        check(docs, &[("Add docs for what already works", true)]);
+        for none in ["## Next steps\n- None.\n", "## Next steps\nNone.\n", "Next steps: keine", "## 下一步\n- なし。\n"]
+        {
+            check(none, &[]);
+        }
     }
 
     #[test]

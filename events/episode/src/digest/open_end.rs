@@ -316,10 +316,15 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
     // `continue` says nothing of the matter.
     let says_little = |text: &str| !has_substance(text) && text.split_whitespace().count() == 1;
     let matter = work::requests(timeline).filter(|request| !says_little(request.text)).last().unwrap_or(request);
+    // An earlier one is not finished if no round since has ended with a conclusion.
+    let place = |round: &Round<'_>| round.prompt.as_ref().map_or(0, |prompt| prompt.place);
+    let mut since = timeline.rounds.iter().filter(|round| (matter.place..request.place).contains(&place(round)));
+    let is_over = since.any(|round| exchange::conclusion(timeline, round).is_some());
+    let matter = if is_over { request } else { matter };
     told.map(|told| Pointed {
         text: format!("{told}: {}", one_line(matter.text, PROMPT_CHARS)),
-        line: request.line,
-        at: request.at,
+        line: matter.line,
+        at: matter.at,
     })
 }
 

@@ -142,6 +142,14 @@ impl<'a> Timeline<'a> {
         for (place, item) in items.iter().enumerate() {
             let said = |text: &'a str| Message { text, line: item.line, at: item.at, place, comments: false };
             let aside = main && item.sidechain;
+            let goes_on = match &item.body {
+                Body::Reply { .. } => !aside,
+                Body::Call(call) => !aside && !call.is_persons(),
+                _ => false,
+            };
+            if let Some(round) = timeline.rounds.last_mut().filter(|_| goes_on) {
+                round.refusal = None;
+            }
             match &item.body {
                 Body::Call(call) if !aside && !call.is_persons() && std::mem::take(&mut speaks) => {
                     timeline.go_on(call.act);
@@ -166,9 +174,7 @@ impl<'a> Timeline<'a> {
                 Body::Reply { .. } if !show.keep_agent_responses => {}
                 Body::Call(_) | Body::Result(_) if !show.keep_tool_structure => {}
                 Body::Reply { text } if !aside => {
-                    let round = timeline.round();
-                    round.refusal = None;
-                    round.replies.push(said(text));
+                    timeline.round().replies.push(said(text));
                 }
                 Body::Notice { text } if !aside && text.trim_start_matches('[').starts_with(API_ERROR) => {
                     timeline.round().refusal = Some(said(text));

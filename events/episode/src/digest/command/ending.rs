@@ -243,11 +243,18 @@ impl<'a> Command<'a> {
     }
 }
 
-/// Returns true if what searches an output finds only what passed: `grep "test result: ok"`.
+/// Returns true if what searches an output may find only what passed: `grep "test result: ok"`, `grep " 0 failed"`,
+/// `grep -v FAILED`.
 fn finds_only_passes(line: &str) -> bool {
     let sought = line.split_once('|').map_or("", |(_, rest)| rest).to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| sought.contains(word));
-    has(&["ok", "pass", "succe", "✓", " 0 "]) && !has(&["fail", "error"])
+    let is_short = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains('v');
+    let inverts = sought.split_whitespace().any(|word| is_short(word) || word == "--invert-match");
+    let words: Vec<&str> = sought.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_bad = |word: &str| word.starts_with("fail") || word.starts_with("error");
+    let counts_none =
+        words.windows(2).any(|pair| pair[0] == "0" && is_bad(pair[1]) || is_bad(pair[0]) && pair[1] == "0");
+    inverts || counts_none || has(&["ok", "pass", "succe", "✓", " 0 "]) && !has(&["fail", "error"])
 }
 
 /// How the result of a line relates to a program in it.

@@ -1,8 +1,8 @@
 //! What a program of a command line checks or brings about, so that different commands for the same thing compare.
 
 use super::vocabulary::{
-    CHANGERS, CHANGING, FAMILIES, FIXING, Family, GIT_CHANGING, GOALS, IMPLIED, REPORTING, RUNNERS, TOOLCHAINS,
-    VIEWING, lists,
+    CHANGERS, CHANGING, FAMILIES, FIXING, Family, GIT_CHANGING, GOALS, IMPLIED, REPORTING, RUNNERS, SKIPPING,
+    TOOLCHAINS, VIEWING, lists,
 };
 use super::{Pipe, Step, words};
 
@@ -12,7 +12,7 @@ impl Family {
         matches!(self, Self::Build | Self::Test | Self::Lint | Self::Types | Self::Format | Self::Check)
     }
 
-    fn check_kind(self) -> Option<&'static str> {
+    pub(in crate::digest) fn check_kind(self) -> Option<&'static str> {
         match self {
             Self::Test => Some("test"),
             Self::Build => Some("build"),
@@ -186,8 +186,23 @@ impl Step<'_> {
             || goals().is_some() && self.same_toolchain(failed)
             || mine.is_check() && mine == theirs && self.same_toolchain(failed)
             || mine == Family::Commit && theirs == Family::Merge && !failed.flags().any(|flag| flag == "--ff-only")
-            || (mine, theirs) == (Family::Merge, Family::Merge) && self.flags().any(|flag| flag == "--continue")
+            || theirs == Family::Merge && self.continues_pull(failed)
             || (mine, theirs) == (Family::Test, Family::Build) && self.same_toolchain(failed) && self.is_runner(failed)
+    }
+
+    /// Returns true if it does without tests that belong to the goal of `failed`.
+    pub(super) fn skips_tests_of(&self, failed: &Step<'_>) -> bool {
+        let skips = |step: &Step<'_>| SKIPPING.iter().any(|words| step.text.contains(words));
+        let goal = failed.subcommand.as_deref().and_then(|goal| failed.goal(goal));
+        goal.is_some_and(|goal| failed.goal("test").is_some_and(|test| goal >= test)) && skips(self) && !skips(failed)
+    }
+
+    /// Returns true if it ends the merge or rebase in which a pull stopped: `git rebase --continue`.
+    fn continues_pull(&self, failed: &Step<'_>) -> bool {
+        failed.subcommand.as_deref() == Some("pull")
+            && self.program == "git"
+            && matches!(self.subcommand.as_deref(), Some("merge" | "rebase"))
+            && self.flags().any(|flag| flag == "--continue")
     }
 
     fn is_runner(&self, other: &Step<'_>) -> bool {

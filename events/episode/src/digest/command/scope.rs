@@ -27,9 +27,7 @@ impl Step<'_> {
     ///   overlap or both have none. The message of `git commit` is not an argument.
     pub(in crate::digest) fn resolves(&self, failed: &Step<'_>, failure: &str) -> bool {
         let is_elsewhere = self.program == "git" && self.git_directory() != failed.git_directory();
-        // A goal says nothing of what includes it.
-        let is_less = failed.implies(self) && !self.implies(failed);
-        if !self.is_same_check(failed) || is_elsewhere || is_less || !self.is_as_strict_as(failed) {
+        if !self.is_same_check(failed) || is_elsewhere || self.is_less_than(failed) || !self.is_as_strict_as(failed) {
             return false;
         }
         let (mine, theirs) = (&self.arguments, &failed.arguments);
@@ -60,6 +58,16 @@ impl Step<'_> {
             mine.is_empty() && theirs.is_empty()
         };
         overlap || bare
+    }
+
+    /// Returns true if what failed does more: a goal says nothing of what includes it, a check that is switched off in part
+    /// nothing of the rest.
+    pub(in crate::digest) fn is_less_than(&self, failed: &Step<'_>) -> bool {
+        let are_checks = self.family().is_check() && failed.family().is_check();
+        let off = |step: &Step<'_>| switched_off(&step.in_its_environment());
+        failed.implies(self) && !self.implies(failed)
+            || self.skips_tests_of(failed)
+            || are_checks && off(self).iter().any(|word| !off(failed).contains(word))
     }
 
     /// Returns true if it has all options of another that make more of what is found a failure.

@@ -89,6 +89,8 @@ pub(super) const GOALS: [(&str, &str); 2] = [
     ("mvn mvnw", "compile test-compile test package integration-test verify install deploy"),
     ("gradle gradlew", "classes testClasses test check build"),
 ];
+/// What keeps the programs with goals from running tests.
+pub(super) const SKIPPING: [&str; 4] = ["-DskipTests", "-Dmaven.test.skip", "-x test", "--exclude-task test"];
 /// Programs and subcommands that hardly ever fail.
 pub(super) const HARMLESS: [(&str, &str); 8] =
     [("git", "add"), ("git", "stash"), ("cp", ""), ("rm", ""), ("mv", ""), ("touch", ""), ("kill", ""), ("pkill", "")];

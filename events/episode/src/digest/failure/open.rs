@@ -133,7 +133,7 @@ impl<'a> Open<'a> {
         }
         // Other parts say nothing of those that failed, unless a commit's own hook is content with them.
         let is_about = |step: &Step<'a>, failed: &Step<'a>| {
-            step.is_same_check(failed) && (deed.commits() || !step.is_apart_from(failed))
+            step.is_same_check(failed) && !step.is_less_than(failed) && (deed.commits() || !step.is_apart_from(failed))
         };
         for step in passed.filter(|step| steps.iter().any(|failed| is_about(step, failed))) {
             let narrows = |failed: &Step<'a>| step.is_same_check(failed) && step.narrows(failed);

@@ -6,9 +6,26 @@ use super::super::sentence::{Sentence, plain, sentences};
 use super::super::timeline::Deed;
 use super::super::{ERROR_CHARS, PASSED_LATER};
 use super::open::{Directory, Subject};
+use super::report::is_negated;
 use super::{OPINION, Walk};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::{GitOutput, Verdict};
+
+/// Number of sentences after a run that may say that something of it did not pass.
+const MAX_SAID: usize = 3;
+/// What a sentence calls a check, without a final s, and the kind of check that it is.
+const CHECKS: [(&str, &str); 7] = [
+    ("test", "test"),
+    ("suite", "test"),
+    ("build", "build"),
+    ("lint", "lint"),
+    ("type", "types"),
+    ("format", "format"),
+    ("check", "check"),
+];
+/// Words that limit what passed, or put it off.
+const LIMITS: [&str; 14] =
+    ["only", "of", "except", "but", "most", "almost", "nearly", "far", "until", "once", "when", "will", "still", "i'm"];
 
 impl<'a> Walk<'a, '_> {
     pub(super) fn succeed(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>) {
@@ -29,22 +46,15 @@ impl<'a> Walk<'a, '_> {
             echoed.iter().flat_map(Command::steps).filter(|step| step.family().is_check()).collect();
         let hidden: Vec<&Step<'a>> =
             command.filter(|_| !is_unknown).map(|command| command.hidden().collect()).unwrap_or_default();
-        let said = hidden.iter().copied().filter(|step| step.family().is_check() && self.is_said_to_pass(deed));
-        let said: Vec<&Step<'a>> = said.collect();
+        let mut said: Vec<&Step<'a>> = hidden.iter().copied().filter(|step| step.family().is_check()).collect();
+        if !said.is_empty() {
+            let kinds = said_to_pass(&self.said_of(deed));
+            let is_named = |kind: &str| {
+                kinds.as_ref().is_some_and(|kinds| kinds.iter().all(|it| *it == "check") || kinds.contains(&kind))
+            };
+            said.retain(|step| step.family().check_kind().is_some_and(is_named));
+        }
         self.end(deed, command, line, [&proven, &hidden, &echoed, &said]);
-    }
-
-    /// Returns true if the agent says right after a run that it passed: `122/122 tests passing`.
-    fn is_said_to_pass(&self, deed: &Deed<'a>) -> bool {
-        let Some(said) = self.said_of(deed).first().map(|first| first.text) else { return false };
-        let signs = Signs::read(said);
-        let counts = signs.has(Sign::Result) && said.contains(|c: char| c.is_ascii_digit());
-        let is_whole = said.split_whitespace().filter_map(|word| word.split_once('/')).all(|(some, all)| {
-            let number = |text: &str| text.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok();
-            number(some).is_none() || number(some) == number(all)
-        });
-        let is_bad = signs.has_any(&[Sign::Trouble, Sign::Defect, Sign::Setback, Sign::Remaining]);
-        (counts || signs.has(Sign::Works) || said.contains('✅')) && is_whole && !is_bad && !signs.begins(Sign::Begin)
     }
 
     /// Returns what the agent says about a run right after it.
@@ -61,7 +71,9 @@ impl<'a> Walk<'a, '_> {
         let names = |sentence: &&Sentence<'_>| {
             let signs = Signs::read(sentence.text);
             let is_plan = signs.asks() || signs.begins(Sign::Announce) || signs.begins(Sign::Begin);
-            !is_plan && !sentence.quoted && signs.has_any(&[Sign::Trouble, Sign::Defect, Sign::Cause])
+            let is_no_cause = signs.has_any(&[Sign::Denial, Sign::Result, Sign::Works]);
+            let names = signs.has_any(&[Sign::Trouble, Sign::Defect, Sign::Cause]) && !is_no_cause;
+            names && !is_plan && !sentence.quoted
         };
         self.said_of(deed).iter().find(names).map(|said| plain(said.text))
     }
@@ -166,4 +178,28 @@ impl<'a> Walk<'a, '_> {
             }
         }
     }
+}
+
+/// Returns the kinds of checks that the first sentence after a run names, if it says that all of it passed: `122/122 tests
+/// passing`.
+fn said_to_pass(said: &[Sentence<'_>]) -> Option<Vec<&'static str>> {
+    let first = said.first()?.text;
+    let signs = Signs::read(first);
+    let lower = plain(first).to_lowercase().replace('’', "'");
+    let words = || lower.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '%'));
+    let number = |text: &str| text.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().ok();
+    let counts =
+        || words().filter_map(|word| word.split_once('/')).filter_map(|(n, all)| Some((number(n)?, number(all)?)));
+    let is_whole = counts().all(|(some, all)| some == all);
+    let is_all = counts().next().is_some() || words().any(|word| word == "all") || signs.begins(Sign::Quantity);
+    let kinds = words().filter_map(|word| CHECKS.iter().find(|(name, _)| *name == word.trim_end_matches('s')));
+    let kinds: Vec<&str> = kinds.map(|(_, kind)| *kind).collect();
+    let is_limited = words().any(|word| LIMITS.contains(&word) || word.ends_with('%')) || is_negated(first);
+    let is_idle = signs.asks() || signs.begins(Sign::Begin) || signs.has_any(&[Sign::Expected, Sign::Hedge]);
+    let is_bad = said.iter().take(MAX_SAID).any(|sentence| {
+        let bad = [Sign::Trouble, Sign::Defect, Sign::Setback, Sign::Remaining, Sign::Lack];
+        Signs::read(sentence.text).has_any(&bad)
+    });
+    let passes = signs.has(Sign::Result) && is_all || signs.has(Sign::Works) && !kinds.is_empty();
+    (passes && is_whole && !(is_limited || is_idle || is_bad)).then_some(kinds)
 }

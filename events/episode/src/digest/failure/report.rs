@@ -32,6 +32,8 @@ const MAX_FILES: usize = 4;
 /// Maximum number of errors whose command is looked for among the later ones, and that are open at once.
 const MAX_RERUNS: usize = 50;
 const MAX_OPEN: usize = 20;
+/// Maximum number of errors of the service that another is compared with, the latest.
+const MAX_ALIKE: usize = 20;
 /// Labels of what mended an error, in lower case.
 const MENDED: [&str; 4] = ["fix", "fixed", "changed", "fixed by"];
 
@@ -83,7 +85,10 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         });
         let is_confirmed = next.is_some_and(|next| confirms(next.text));
         // A person who speaks of it again has not seen it go.
-        let doubts = |next: &str| shown_line(next).is_none() && speech.is_about(next, &said);
+        let doubts = |next: &str| {
+            let is_content = !Signs::read(next).has_any(&[Sign::Object, Sign::Trouble, Sign::Defect]);
+            shown_line(next).is_none() && !is_content && speech.is_about(next, &said)
+        };
         let is_doubted = !is_confirmed && next.is_some_and(|next| doubts(next.text));
         let is_mended = |mended: &Mended<'_>| {
             !is_back
@@ -133,7 +138,7 @@ fn refusals(timeline: &Timeline<'_>) -> Vec<Failure> {
         let Some(said) = round.refusal else { continue };
         let is_open = at + 1 == timeline.rounds.len();
         let text = one_line(&without_filter_mark(said.text), ERROR_CHARS);
-        match found.iter_mut().find(|known| is_alike(&known.line.text, &text)) {
+        match found.iter_mut().rev().take(MAX_ALIKE).find(|known| is_alike(&known.line.text, &text)) {
             Some(known) => known.is_open = is_open,
             None => {
                 let line = ErrorLine { text, line: said.line, at: said.at, resolution: None };
@@ -268,9 +273,9 @@ fn says_mended(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
     said.iter().any(|sentence| !sentence.quoted && Signs::read(sentence.text).has_any(&[Sign::Change, Sign::Works]))
 }
 
-/// Returns true if a conclusion says that something was changed, and lists no next steps, which may be what mends it, and
-/// nothing after it that trouble or work is left; what a
-/// label such as `Fix:` tells may explain the trouble.
+/// Returns true if a conclusion says that something was changed or works now, or tells it behind a label such as `Fix:`,
+/// which may also explain the trouble. Trouble that is mentioned later takes the claim back, remaining work the label too;
+/// listed next steps leave neither, since one of them may be the mend.
 fn claims_mend(said: &str) -> bool {
     let (mut claims, mut is_labelled) = (false, false);
     for sentence in sentences(said).into_iter().filter(|sentence| !sentence.quoted) {
@@ -297,7 +302,8 @@ fn claims_mend(said: &str) -> bool {
     (claims || is_labelled) && !leftovers(said).iter().any(|left| left.next && left.listed)
 }
 
-fn is_negated(part: &str) -> bool {
+/// Returns true if a word of it denies something.
+pub(super) fn is_negated(part: &str) -> bool {
     let lower = part.to_lowercase();
     lower.split_whitespace().any(|word| word == "not" || word.ends_with("n't") || word.ends_with("n’t"))
 }

@@ -101,6 +101,7 @@ fn a_conflict_is_over_when_it_is_committed_or_continued_and_not_when_it_is_given
         ("git rebase main", "GIT_EDITOR=true git rebase --continue", true),
         ("git cherry-pick 1a2b3c4", "git cherry-pick --continue", true),
         ("git merge main", "git merge --abort", false),
+        ("git merge main", "git rebase --continue", false),
         ("git rebase main", "git rebase --abort", false),
     ] {
         let session = Session::default().failed(failing, 1, conflict).edit("src/a.rs", 1, 1).ok("git add src/a.rs");
@@ -291,4 +292,6 @@ fn a_check_that_passed_before_another_failed_counts() {
     let chained = work().ran("bun run test && bun run lint", None, Outcome::Failed, Some("a: unused"), passed());
     assert_eq!(checked(chained), (Some("bun run test".to_owned()), false));
     assert_eq!(checked(work()), (Some("bun run test".to_owned()), true));
+    let reverted = work().ok("bun run test").ok("git checkout -- a.ts");
+    assert_eq!(checked(reverted), (Some("bun run test".to_owned()), true));
 }

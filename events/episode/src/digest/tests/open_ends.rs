@@ -94,6 +94,11 @@ fn what_was_announced_or_stopped_is_open() {
     let lost = (5, "`git commit -m x` has no result");
     check(call(says()), &[broken_off, lost], &[(4, "I'll rebase it and push.")]);
     check(says().ok("git commit -m x"), &[], &[]);
+    // An earlier request is the matter until a round has ended with a conclusion.
+    let goes_on = |session: Session| session.prompt("continue").ok("cat a.rs");
+    check(goes_on(stopped(half())), &[broken_off], &[]);
+    let concluded = half().reply("I mended the parser, and the build is green.");
+    check(goes_on(concluded), &[(5, "Not finished: continue")], &[]);
 }
 
 #[test]

@@ -72,3 +72,14 @@ fn an_error_that_a_prompt_names_within_its_words_is_one() {
         assert_eq!(first(prompt), None, "{prompt}");
     }
 }
+
+#[test]
+fn only_a_word_against_it_doubts_a_mend() {
+    let mended = |next: &str| {
+        let session = Session::default().prompt("`make lift` fails:\n\nerror: no rope on the drum\n");
+        let session = session.edit("drum.sh", 1, 0).reply("Fix: I put a rope on the drum.").prompt(next);
+        session.digest().errors[0].resolution.is_some()
+    };
+    assert!(mended("Add a test for the rope on the drum"));
+    assert!(!mended("There is an issue with the rope on the drum"));
+}
