@@ -20,6 +20,7 @@ use super::timeline::{Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, Pointed};
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Edit;
+use baton_words::WordList;
 
 /// Only this much of a longer reply, a document, is searched, in bytes.
 pub(super) const MAX_REPLY_BYTES: usize = 20_000;
@@ -44,7 +45,7 @@ const MAX_SMALL: usize = 20;
 /// Shorter code names nothing of its own, in bytes.
 const NAMING_BYTES: usize = 4;
 /// Labels of a remark.
-const NOTES: [&str; 6] = ["hinweis", "nota", "note", "notes", "remarque", "注意"];
+static NOTES: WordList = WordList::new(crate::WORDS, "remarks");
 /// Directory of an agent's own plans, which are no part of the work.
 const PLANS: &str = "/.claude/plans/";
 
@@ -350,7 +351,7 @@ fn is_of_checks(sentence: &Sentence<'_>) -> bool {
 /// Returns true for a text whose lead says that it is about something else than the change: `Current state: …`.
 fn is_led_aside(text: &str) -> bool {
     let lead = text.split_once(": ").map_or("", |(lead, _)| lead);
-    let is_note = NOTES.contains(&&*lead.trim_matches('*').to_lowercase());
+    let is_note = NOTES.has(&lead.trim_matches('*').to_lowercase());
     is_note
         || lead.split_whitespace().count() <= LEAD_WORDS
             && Signs::read(lead).has_any(&[Sign::AsideHead, Sign::CheckHead])

@@ -3,6 +3,7 @@
 use super::excerpt;
 use super::sentence::{is_decoration, list_marker, sentences};
 use crate::lexicon::{Sign, Signs};
+use baton_words::WordList;
 
 /// Maximum length of a reply that is read, in bytes from its end.
 const MAX_BYTES: usize = 20_000;
@@ -16,30 +17,7 @@ const STATE_WORDS: usize = 3;
 const HEADING_WORDS: usize = 8;
 
 /// What stands alone where nothing remains.
-const NOTHING: [&str; 22] = [
-    "none",
-    "nothing",
-    "n/a",
-    "keine",
-    "keines",
-    "nichts",
-    "aucun",
-    "aucune",
-    "rien",
-    "ninguno",
-    "ninguna",
-    "nada",
-    "nenhum",
-    "nenhuma",
-    "нет",
-    "ничего",
-    "无",
-    "没有",
-    "なし",
-    "特になし",
-    "ありません",
-    "無し",
-];
+static NOTHING: WordList = WordList::new(crate::WORDS, "nothing");
 
 /// Something that is left to do or open.
 #[derive(Debug, PartialEq, Eq)]
@@ -156,7 +134,7 @@ fn is_done(point: &str) -> bool {
 /// Returns true if a text only says that nothing remains, perhaps behind a label: `None.`
 fn says_nothing(text: &str) -> bool {
     let text = short_label(text).map_or(text, |(_, rest)| rest).to_lowercase();
-    NOTHING.contains(&text.trim_matches(|c: char| !c.is_alphanumeric()))
+    NOTHING.has(text.trim_matches(|c: char| !c.is_alphanumeric()))
 }
 
 /// Returns whether a heading or label announces next steps (`true`) or open matters (`false`).

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::timeline::Deed;
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Act;
+use baton_words::WordList;
 
 /// Text of the harness around the answers.
 const STARTS: [&str; 3] =
@@ -20,10 +21,10 @@ const NOTES: &str = "\" user notes:";
 
 /// Word before the label of an option.
 const OPTION: &str = "option";
-/// The same in other languages.
-const OPTIONS: [&str; 8] = [OPTION, "opción", "opção", "variante", "вариант", "方案", "选项", "案"];
+/// The same in all languages.
+static OPTIONS: WordList = WordList::new(crate::WORDS, "options");
 /// Words by which an option is turned down.
-const DENYING: [&str; 8] = ["not", "no", "nicht", "kein", "pas", "не", "不", "不要"];
+static DENYING: WordList = WordList::new(crate::WORDS, "denials");
 /// Words before the number of an option.
 const LABELLING: [&str; 2] = [OPTION, "number"];
 /// More words say more than which option is meant.
@@ -72,11 +73,11 @@ pub(super) fn named_option<'a>(reply: &'a str, answer: &str, is_earlier: bool) -
         // A number after an agreement may count something: `yes, 2 of them`.
         let agreed = || words[..*at].iter().all(|word| is_agreement(word));
         let ends = || words[at + 1..].iter().all(|word| is_agreement(word));
-        let is_led = before.is_some_and(|word| LABELLING.contains(&word) || OPTIONS.contains(&word));
+        let is_led = before.is_some_and(|word| LABELLING.contains(&word) || OPTIONS.has(word));
         (is_number || is_letter) && is_led
             || !is_earlier && (is_number && agreed() && ends() || is_letter && words.len() == 1)
     };
-    if words.iter().any(|word| DENYING.contains(&word.as_str())) {
+    if words.iter().any(|word| DENYING.has(word)) {
         return None;
     }
     let mut labels = words.iter().enumerate().filter(is_label);

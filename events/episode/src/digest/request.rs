@@ -267,7 +267,7 @@ pub(super) fn before_log(text: &str) -> &str {
 }
 
 /// Returns the request behind a block of output, code or data that a prompt begins with: of what stands outside of such
-/// blocks the first part that asks, or else the last.
+/// blocks the first part that asks, or else the first of substance; all of it if there is none.
 fn without_leading_block(text: &str) -> &str {
     let begins = text.lines().map(str::trim).find(|line| !line.is_empty()).is_some_and(is_block);
     if !begins {

@@ -3,6 +3,7 @@
 use super::settled::contrasted;
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::quoted_text::own_words;
+use baton_words::WordList;
 
 /// Fewest words of a choice.
 pub(super) const MIN_WORDS: usize = 4;
@@ -13,8 +14,7 @@ const LET_ME: &str = "let me ";
 /// Words before the verb of what was chosen.
 const CHOOSING: [&str; 2] = ["decided to ", "chose to "];
 /// Verbs of what was only looked into.
-const CHECKING: [&str; 8] =
-    ["checked", "confirmed", "debugged", "found", "reproduced", "tested", "validated", "verified"];
+static CHECKING: WordList = WordList::new(crate::WORDS, "verbs of looking into");
 /// Words before the subject of a clause.
 const JOINING: [&str; 7] = ["so", "and", "but", "then", "therefore", "thus", "here"];
 /// Words between the subject of a clause and its verb.
@@ -96,7 +96,7 @@ impl Told {
         // How something was tested or found is no part of the work.
         let bare = self.own.strip_prefix("I ").or_else(|| self.own.strip_prefix("We ")).unwrap_or(&self.own);
         let verb = bare.split_whitespace().next().unwrap_or_default().to_lowercase();
-        let looks = CHECKING.contains(&verb.as_str()) || Signs::read(bare).begins(Sign::Look);
+        let looks = CHECKING.has(&verb) || Signs::read(bare).begins(Sign::Look);
         self.signs.has(Sign::Means) && !is_idle && !looks && !self.signs.begins(Sign::Announce)
     }
 

@@ -31,10 +31,9 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
     let mut asked: Vec<Option<bool>> = Vec::new();
     let plans = plan::approved(timeline);
     let mut approved = 0;
-    let works = |round: &Round<'_>| changes(timeline, round).keys().any(|path| !file::is_document(path));
-    let last_work = timeline.rounds.iter().rposition(works);
-    for (at, round) in timeline.rounds.iter().enumerate() {
-        let changed = changes(timeline, round);
+    let all: Vec<BTreeMap<String, u64>> = timeline.rounds.iter().map(|round| changes(timeline, round)).collect();
+    let last_work = all.iter().rposition(|changed| changed.keys().any(|path| !file::is_document(path)));
+    for (at, (round, changed)) in timeline.rounds.iter().zip(all).enumerate() {
         let lines: u64 = changed.values().sum();
         // A change log or a read-me belongs to every task.
         let work = || changed.iter().filter(|(path, _)| !file::is_document(path));

@@ -1,5 +1,6 @@
 //! The title of what was only asked for: no plan and no commit names it.
 
+use super::super::agent_choice::has_changed;
 use super::super::excerpt::head;
 use super::super::exchange::conclusion;
 use super::super::failure::shown_line;
@@ -38,9 +39,9 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     let answered = |round: &Round<'_>| !round.replies.is_empty() || !round.deeds.is_empty();
     let telling = |round: &&&Round<'_>| has_substance(typed(round));
     // What is looked at first is looked at for the work that follows.
-    let works = |round: &&&Round<'_>| answered(round) && telling(round) && !has_only_looked(timeline, round);
-    let round = Some(&rounds).filter(|_| task.lines > 0).and_then(|rounds| rounds.iter().find(works));
-    let round = round.or_else(|| rounds.iter().find(|round| answered(round) && telling(round)));
+    let works =
+        |round: &&&Round<'_>| task.lines > 0 && answered(round) && telling(round) && !has_only_looked(timeline, round);
+    let round = rounds.iter().find(works).or_else(|| rounds.iter().find(|round| answered(round) && telling(round)));
     let round = round.or_else(|| rounds.iter().find(telling));
     let says = |round: &&&Round<'_>| {
         let text = typed(round);
@@ -101,8 +102,7 @@ pub(super) fn only_looked_at(timeline: &Timeline<'_>, task: &Task) -> bool {
 
 /// Returns true if a prompt only has something looked at, and nothing was edited for it.
 fn has_only_looked(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
-    let edits = |deed: &Deed<'_>| deed.succeeded() && deed.edit().is_some();
-    only_looks(typed(round)) && !timeline.deeds[round.deeds.clone()].iter().any(edits)
+    only_looks(typed(round)) && !has_changed(timeline, round)
 }
 
 /// Returns a clause up to the end of its sentence. What only reports is told from the beginning of its sentence if all of it
