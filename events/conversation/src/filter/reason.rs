@@ -163,6 +163,8 @@ fn reason_rank(line: &str) -> Rank {
         Rank::Hint | Rank::Other if is_call(line) => Rank::Other,
         Rank::Other if line.starts_with("Command timed out") => Rank::Failure,
         Rank::Other | Rank::Mention if warns(line) || line == "[ERROR]" => Rank::Preamble,
+        // The tool puts the first label before whatever a failed program printed.
+        _ if line.strip_prefix("Error: ").is_some_and(warns) => Rank::Preamble,
         _ if line.starts_with(CONFLICT) => Rank::Cause,
         Rank::Other if NOTHING_DONE.iter().any(|part| line.contains(part)) => Rank::Hint,
         same @ (Rank::Preamble | Rank::Echo | Rank::Cause) => same,

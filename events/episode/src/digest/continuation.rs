@@ -7,11 +7,12 @@ use super::clause::{clause_within, shortened};
 use super::command::Command;
 use super::conclusion::Conclusion;
 use super::excerpt::{closed, contains_title, named, one_line, sentences_within, without_filter_mark};
-use super::exchange::Exchange;
+use super::exchange::{Exchange, tells};
 use super::file;
 use super::objective::requested;
-use super::outcome::chief;
+use super::outcome::{chief, outcome};
 use super::plan;
+use super::question;
 use super::repetition::is_told_in;
 use super::request::without_politeness;
 use super::sentence::{Sentence, clauses, sentences};
@@ -43,6 +44,10 @@ const TELLING_CHARS: usize = 120;
 const ADDITION: u64 = 3;
 /// Maximum length of what a plan is about, in characters.
 const PLAN_CHARS: usize = 320;
+/// Number of last sentences among which an offer is looked for.
+const LAST_SENTENCES: usize = 3;
+/// Fewest sentences of what the agent found.
+const MIN_FOUND: usize = 2;
 /// Maximum length of what was said after the last work, in characters.
 const LATER_CHARS: usize = 200;
 /// Maximum number of decisions and open matters that are named.
@@ -159,14 +164,18 @@ pub(super) fn concluded(
             None => Work::default(),
         };
     }
-    let tells = |said: &&Said<'_>| !said.told().is_empty();
+    let found = found_last(timeline, conclusions);
+    let says = |said: &&Said<'_>| !said.told().is_empty();
     let stands = |said: &&Said<'_>| !superseded.iter().any(|gone| gone.line == said.conclusion.message.line);
-    let works = |said: &Said<'_>| said.work.edits_work && tells(&said);
-    let edits = |said: &Said<'_>| said.work.edits && tells(&said);
+    let works = |said: &Said<'_>| said.work.edits_work && says(&said);
+    let edits = |said: &Said<'_>| said.work.edits && says(&said);
     let Some(last) = said.iter().rposition(works).or_else(|| said.iter().rposition(edits)) else {
-        let mut talks = said.iter().rev().filter(tells);
+        let mut talks = said.iter().rev().filter(says);
         let remark = || said.iter().rev().map(|said| said.conclusion.told_or_remark()).find(|told| !told.is_empty());
-        let Some(last) = talks.next() else { return remark() };
+        let Some(last) = talks.next() else { return found.or_else(remark) };
+        if found.is_some() {
+            return found;
+        }
         return Some(match talks.next().filter(|before| is_short(last.told()) && stands(before)) {
             Some(before) => format!("{} {}", closed(before.told().to_owned()), last.told()),
             None => last.told().to_owned(),
@@ -174,6 +183,10 @@ pub(super) fn concluded(
     };
     let (before, after) = (&said[..last], &said[last + 1..]);
     let last = &said[last];
+    // What was wrong before further work need not be so any more.
+    if is_worked_on(timeline, last) {
+        return found;
+    }
     // Work that nobody concluded has gone beyond an account of documents alone, a plan say.
     if begun.edits_work && !last.work.edits_work {
         return None;
@@ -186,14 +199,50 @@ pub(super) fn concluded(
     let before = || larger().or_else(|| before.iter().rfind(is_same).filter(|_| is_short(last.told())));
     let quoted = |said: &Said<'_>| said.within(QUOTED_CHARS).or_else(|| clause_within(said.told(), QUOTED_CHARS));
     // What the last one tells again stands there as it is now.
-    let before =
-        main.or_else(before).filter(stands).and_then(quoted).filter(|said| !is_told_in(said, last.told())).map(closed);
-    let later = after.iter().rfind(|said| !said.work.delivers && !said.work.edits && tells(said));
+    let is_gone = |one: &&Said<'_>| said.iter().any(|later| later.takes_out(one));
+    let before = main
+        .or_else(before)
+        .filter(|one| stands(one) && !is_gone(one))
+        .and_then(quoted)
+        .filter(|said| !is_told_in(said, last.told()))
+        .map(closed);
+    let later = after.iter().rfind(|said| !said.work.delivers && !said.work.edits && says(said));
     let later = later.and_then(|later| later.within(LATER_CHARS));
-    let later = later.or_else(|| rejected(timeline, last.conclusion.message.place));
+    let later = found.or(later).or_else(|| rejected(timeline, last.conclusion.message.place));
     let told = if after.is_empty() { last.told().to_owned() } else { without_offers(last.told()) };
     let told = if later.is_some() { closed(told) } else { told };
     Some(before.into_iter().chain([told]).chain(later).collect::<Vec<_>>().join(" "))
+}
+
+/// Returns true if a conclusion only says what is wrong, and something was done about it: the work went on, or the person
+/// took up what it offers.
+fn is_worked_on(timeline: &Timeline<'_>, said: &Said<'_>) -> bool {
+    let message = said.conclusion.message;
+    let signs: Vec<Signs> = sentences(said.told()).iter().map(|said| Signs::read(said.text)).collect();
+    let is_wrong = |signs: &Signs| signs.has_any(&[Sign::Trouble, Sign::Cause]);
+    let next = timeline.rounds.iter().filter_map(|round| round.prompt).find(|said| said.place > message.place);
+    let is_taken_up = || {
+        let offers =
+            sentences(message.text).iter().rev().take(LAST_SENTENCES).any(|said| Signs::read(said.text).asks());
+        offers && next.is_some_and(|next| question::only_agrees(next.text))
+    };
+    let is_about = signs.first().is_some_and(is_wrong) || signs.iter().any(is_wrong) && is_taken_up();
+    is_about && !signs.iter().any(|signs| signs.has(Sign::Change)) && acts_since(timeline, message.place)
+}
+
+/// Returns true if something was changed, or a command run that does more than look, after a place.
+fn acts_since(timeline: &Timeline<'_>, place: usize) -> bool {
+    let runs = |deed: &Deed<'_>| deed.parsed_command().is_some_and(|command| !command.only_looks());
+    timeline.deeds.iter().any(|deed| deed.began > place && deed.succeeded() && (deed.edit().is_some() || runs(deed)))
+}
+
+/// Returns what the agent found last, if the session breaks off in the work on it.
+fn found_last(timeline: &Timeline<'_>, conclusions: &[Option<Conclusion<'_, '_>>]) -> Option<String> {
+    let round = timeline.rounds.last().filter(|_| conclusions.last().is_some_and(Option::is_none))?;
+    let finds = |text: &str| sentences(text).iter().filter(|said| tells(said)).count() >= MIN_FOUND;
+    let said = round.replies.iter().rev().find(|reply| finds(reply.text))?;
+    let told = sentences_within(&outcome(said.text, "", false), QUOTED_CHARS);
+    (!told.is_empty() && !acts_since(timeline, said.place)).then_some(told)
 }
 
 /// Returns the words with which a person turns down what was reported last.
@@ -269,6 +318,15 @@ impl Work {
 impl<'t> Said<'t> {
     fn told(&self) -> &'t str {
         &self.conclusion.told
+    }
+
+    /// Returns true if it tells later that code is gone which another one names.
+    fn takes_out(&self, other: &Self) -> bool {
+        let is_named = |code: &str| !code.is_empty() && other.told().split('`').skip(1).step_by(2).any(|it| it == code);
+        let ends = |said: &Sentence<'_>| {
+            Signs::read(said.text).has(Sign::Ended) && said.text.split('`').skip(1).step_by(2).any(is_named)
+        };
+        self.conclusion.message.place > other.conclusion.message.place && sentences(self.told()).iter().any(ends)
     }
 
     /// Returns what is told, or of what is too long the first sentence that says what was changed, or else the first ones.

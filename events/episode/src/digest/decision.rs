@@ -357,7 +357,7 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
     if pairs.is_empty() {
         return whole("User: ");
     }
-    let pairs = pairs.into_iter().filter(|(_, answer)| !answer.is_empty());
+    let pairs = pairs.into_iter().filter(|(_, answer)| !answer.is_empty() && !question::reports(deed, answer));
     pairs.map(|(question, answer)| found(&format!("{} User: {answer}", asked(question)))).collect()
 }
 

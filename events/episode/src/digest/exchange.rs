@@ -214,7 +214,7 @@ pub(super) fn condensed(text: &str) -> String {
 }
 
 /// Returns true for a sentence of substance.
-fn tells(sentence: &sentence::Sentence<'_>) -> bool {
+pub(super) fn tells(sentence: &sentence::Sentence<'_>) -> bool {
     let signs = Signs::read(sentence.text);
     let words = sentence.text.split_whitespace().count();
     let says = words >= MIN_WORDS || !sentence.text.is_ascii() && sentence.text.chars().count() > MIN_WORDS;

@@ -12,7 +12,7 @@ use super::label::capitalised;
 use super::leftovers;
 use super::question;
 use super::repetition::SeenTexts;
-use super::request::has_substance;
+use super::request::{has_substance, without_politeness};
 use super::sentence::{clauses, plain, sentences};
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::undone::parts;
@@ -112,7 +112,8 @@ fn got_around(timeline: &Timeline<'_>, failure: &ErrorLine) -> bool {
         let none = sentence.text.split_whitespace().any(|word| matches!(word, "0" | "no" | "zero"));
         let lower = sentence.text.to_lowercase();
         let fails = telling_words(&lower).any(|word| word == "failures");
-        let wrong = (fails || signs.has_any(&[Sign::Trouble, Sign::Defect, Sign::Setback])) && !none;
+        let is_fine = none || signs.has(Sign::Needless);
+        let wrong = (fails || signs.has_any(&[Sign::Trouble, Sign::Defect, Sign::Setback])) && !is_fine;
         let names_check = telling_words(&check).any(|word| lower.contains(word));
         let succeeds = signs.has_any(&[Sign::Result, Sign::Works, Sign::Change]);
         let doubts = !signs.has_any(&[Sign::Works, Sign::Change]) && names().any(|name| sentence.text.contains(name));
@@ -128,9 +129,11 @@ fn got_around(timeline: &Timeline<'_>, failure: &ErrorLine) -> bool {
     ends_well && said.place > timeline.deeds[index].began
 }
 
-/// Returns commands and changes of the last round that have no result, or were interrupted, with nothing after them.
+/// Returns commands and changes that have no result, or were interrupted, with nothing after them in the last round of work.
 fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
-    let Some(last) = timeline.rounds.last() else { return Vec::new() };
+    let works = |deed: &Deed<'_>| matches!(deed.act(), Act::Shell | Act::Edit) && !deed.aside;
+    let last = timeline.rounds.iter().rfind(|round| timeline.deeds[round.deeds.clone()].iter().any(works));
+    let Some(last) = last.or(timeline.rounds.last()) else { return Vec::new() };
     let replied = last.replies.last().map_or(0, |reply| reply.place);
     let deeds = timeline.deeds[last.deeds.clone()].iter();
     let cut = deeds.filter(|deed| {
@@ -406,7 +409,8 @@ fn add_stated(timeline: &Timeline<'_>, ends: &mut OpenEnds, lists_others: bool) 
                 continue;
             }
             let ready = if left.next { READY.iter().find_map(|ready| left.text.strip_prefix(ready)) } else { None };
-            let pointed = pointed(&ready.map_or_else(|| left.text.to_owned(), capitalised), said);
+            let bare = Some(without_politeness(left.text)).filter(|bare| left.next && bare.len() < left.text.len());
+            let pointed = pointed(&ready.or(bare).map_or_else(|| left.text.to_owned(), capitalised), said);
             if left.next { ends.next_steps.push(pointed) } else { ends.unresolved.push(pointed) }
         }
         // The work went on as the agent proposed.

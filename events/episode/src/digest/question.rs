@@ -12,7 +12,7 @@ use baton_words::WordList;
 /// Text of the harness around the answers.
 const STARTS: [&str; 3] =
     ["User has answered your questions:", "User has answered your question:", "Your questions have been answered:"];
-const END: &str = "You can now continue with the user's answers in mind.";
+const ENDS: [&str; 2] = ["You can now continue with the user's answers in mind.", "Read the answers carefully"];
 /// Separators between question and answer, and between two answers.
 const EQUALS: &str = "\"=\"";
 const NEXT: &str = "\", \"";
@@ -36,7 +36,8 @@ const LEAD_WORDS: RangeInclusive<usize> = 2..=5;
 /// Strips the text of the harness from what a person said.
 pub(super) fn without_frame(text: &str) -> &str {
     let text = STARTS.iter().find_map(|start| text.strip_prefix(start)).unwrap_or(text);
-    text.trim_end().trim_end_matches(END).trim()
+    let end = ENDS.iter().filter_map(|end| text.rfind(end)).min().unwrap_or(text.len());
+    text[..end].trim()
 }
 
 /// Returns each question with its answer; empty if the text has another form.
@@ -125,6 +126,18 @@ pub(super) fn proposes_way(question: &str) -> bool {
     let signs = Signs::read(question);
     let tells = LEAD_WORDS.into_iter().any(|at| Signs::read(&rest(at)).begins(Sign::Direct));
     signs.asks() && signs.begins(Sign::Offer) && (tells || signs.has(Sign::Contrast))
+}
+
+/// Returns true if an answer reports how something is, and picks no option by that.
+pub(super) fn reports(deed: Option<&Deed<'_>>, answer: &str) -> bool {
+    let signs = Signs::read(answer);
+    let asked = deed.and_then(|deed| deed.call).and_then(|call| call.input.get("questions")).and_then(Value::as_array);
+    let options =
+        asked.into_iter().flatten().filter_map(|question| question.get("options")).filter_map(Value::as_array);
+    let mut labels = options.flatten().filter_map(|option| option.get("label")).filter_map(Value::as_str);
+    let tells_trouble = signs.has_any(&[Sign::Trouble, Sign::Cause])
+        && !signs.has_any(&[Sign::Direct, Sign::Steer, Sign::Contrast, Sign::Suggest]);
+    signs.has(Sign::Works) || tells_trouble && labels.all(|label| label != answer)
 }
 
 /// Returns true if an answer only agrees: `yes`, `ok, do it`.

@@ -128,7 +128,10 @@ fn split_text(text: &str) -> Vec<Sentence<'_>> {
         }
         block = Some(match block {
             Some(block) => Block { end, ..block },
-            None => Block { begin: from, end, head: heads.heading, point: false, quoted: bare.starts_with('>') },
+            None => {
+                let quoted = bare.starts_with('>') || bare.starts_with("//");
+                Block { begin: from, end, head: heads.heading, point: false, quoted }
+            }
         });
     }
     heads.flush(text, &mut block, &mut found);

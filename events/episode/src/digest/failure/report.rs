@@ -6,7 +6,7 @@ use super::super::exchange::conclusion;
 use super::super::leftovers::leftovers;
 use super::super::request::{before_log, has_substance, without_politeness};
 use super::super::sentence::{Sentence, clauses, plain, sentences};
-use super::super::timeline::{Message, Round, Timeline};
+use super::super::timeline::{Deed, Message, Round, Timeline};
 use super::super::{
     ERROR_CHARS, ErrorLine, Mend, Mending, PASSED_LATER, Pointed, SHORT_CHARS, Show, without_salutation,
 };
@@ -122,13 +122,23 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
             open.push((found.len(), said));
         }
         let goes_on = |later: &Round<'_>| later.prompt.is_some_and(|next| has_substance(next.text));
-        let is_open = is_pasted && resolution.is_none() && !timeline.rounds[at + 1..].iter().any(goes_on);
+        let is_open = is_pasted
+            && resolution.is_none()
+            && !timeline.rounds[at + 1..].iter().any(goes_on)
+            && !commits_fix(timeline, round);
         let (resolution, mending) = resolution.unzip();
         let line = ErrorLine { text, line: prompt.line, at: prompt.at, resolution };
         found.push(Failure { line, mending, of_the_work: false, is_open, is_of_all_tests: false });
     }
     found.extend(refusals(timeline));
     found
+}
+
+/// Returns true if a commit of a round calls itself a fix.
+fn commits_fix(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
+    let subject = |deed: &Deed<'_>| deed.call.and_then(|call| call.commit.as_ref()).map(|text| text.to_lowercase());
+    let fixes = |deed: &Deed<'_>| deed.succeeded() && subject(deed).is_some_and(|text| text.starts_with("fix"));
+    timeline.deeds[round.deeds.clone()].iter().any(fixes)
 }
 
 /// Returns the errors with which the service answered, each once.
