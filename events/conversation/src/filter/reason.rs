@@ -205,7 +205,8 @@ fn is_call(line: &str) -> bool {
 }
 
 fn warns(line: &str) -> bool {
-    line.starts_with("WARNING: ") || line.contains(" warning: ") || line.contains("(WARN)")
+    let labels = [" warning: ", ": note: ", "(WARN)"];
+    line.starts_with("WARNING: ") || labels.iter().any(|label| line.contains(label))
 }
 
 /// True for a message of a linter: `! Unused variable`, `[D] ↘ Nested modules`.

@@ -210,7 +210,11 @@ impl Choice<'_> {
         let before = before
             .filter(|before| !before.point && !is_point && !is_led_aside(before.text))
             .map(|before| plain(before.text));
-        let says_enough = |before: &String| before.split_whitespace().count() >= MIN_WORDS || !before.is_ascii();
+        // How checks went is out of date soon.
+        let says_enough = |before: &String| {
+            let is_result = Signs::read(before).has_any(&[Sign::Result, Sign::Works]);
+            !is_result && before.split_whitespace().count() >= MIN_WORDS || !before.is_ascii()
+        };
         if is_connected(&text) {
             return Some(format!("{} {text}", before?));
         }

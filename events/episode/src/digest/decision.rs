@@ -248,6 +248,7 @@ fn of_prompt(
     let agreed = reply.is_some_and(|reply| Signs::read(reply.text).begins(Sign::Assent));
     let received = Reception {
         in_work: work.changes,
+        asked: before.replies.last().is_some_and(|reply| question::asks_several(reply.text)),
         agreed: agreed && agent_choice::has_worked(timeline, round),
         refined: Refined::read(timeline, round, work.first_change),
     };

@@ -14,6 +14,7 @@ use super::question;
 use super::repetition::SeenTexts;
 use super::request::{has_substance, without_politeness};
 use super::sentence::{clauses, plain, sentences};
+use super::stated::without_announcement;
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::undone::parts;
 use super::work_tree::TreeState;
@@ -180,22 +181,26 @@ fn not_permitted(timeline: &Timeline<'_>) -> Option<Pointed> {
     Some(Pointed { text, line: first.line, at: first.at })
 }
 
-/// Returns what the agent said last that it would do, if the session breaks off in the call that begins it.
+/// Returns what the agent said last that it would do, if the session breaks off in the calls that begin it.
 fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
     let reply = timeline.rounds.last()?.replies.last()?;
     let mut later = timeline.deeds.iter().filter(|deed| deed.began > reply.place).peekable();
-    if later.peek().is_none()
-        || later.any(|deed| deed.result.is_some() || !matches!(deed.act(), Act::Shell | Act::Edit))
-    {
+    let begins = |deed: &Deed<'_>| match deed.act() {
+        Act::Shell | Act::Edit if deed.result.is_none() => true,
+        _ => breaks_off(deed),
+    };
+    if later.peek().is_none() || !later.all(begins) {
         return None;
     }
     let sentences = sentences(reply.text).into_iter().filter(|sentence| !sentence.point && !sentence.quoted);
     let clauses: Vec<&str> = sentences.flat_map(|sentence| sentence.text.split(", ")).collect();
     let announces = |clause: &&&str| {
         let signs = Signs::read(clause);
-        signs.begins(Sign::Announce) && !signs.has(Sign::Look)
+        let looks = Signs::read(&without_announcement(clause)).begins(Sign::Look);
+        signs.begins(Sign::Announce) && !signs.has(Sign::Look) && !looks
     };
-    clauses.iter().rfind(announces).map(|clause| pointed(clause.trim_start_matches("then "), reply))
+    let clause = clauses.iter().rfind(announces)?.trim_start_matches("then ").trim_end_matches([':', '：']);
+    Some(pointed(&without_announcement(clause), reply))
 }
 
 fn shown_call(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Option<String> {

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 
 use serde_json::Value;
 
+use super::sentence::sentences;
 use super::timeline::Deed;
 use crate::lexicon::{Sign, Signs};
 use baton_conversation::item::Act;
@@ -138,6 +139,11 @@ pub(super) fn reports(deed: Option<&Deed<'_>>, answer: &str) -> bool {
     let tells_trouble = signs.has_any(&[Sign::Trouble, Sign::Cause])
         && !signs.has_any(&[Sign::Direct, Sign::Steer, Sign::Contrast, Sign::Suggest]);
     signs.has(Sign::Works) || tells_trouble && labels.all(|label| label != answer)
+}
+
+/// Returns true if a reply asks more than one question: who answers decides.
+pub(super) fn asks_several(reply: &str) -> bool {
+    sentences(reply).iter().filter(|said| !said.quoted && Signs::read(said.text).asks()).count() > 1
 }
 
 /// Returns true if an answer only agrees: `yes`, `ok, do it`.

@@ -31,6 +31,8 @@ fn is_idle(clause: &str) -> bool {
 pub(super) struct Reception {
     /// The session changes something, sooner or later.
     pub(super) in_work: bool,
+    /// The agent had asked something.
+    pub(super) asked: bool,
     /// The agent agreed at once and changed something.
     pub(super) agreed: bool,
     /// What it changed after earlier work.
@@ -136,7 +138,8 @@ pub(super) fn steering(clause: &str, received: &Reception) -> Option<Steering> {
     }
     let contrasts = signs.has(Sign::Contrast) && (tells || signs.has(Sign::Reason) || signs.begins(Sign::Object));
     let directs = signs.has(Sign::Direct) || orders(rest).any(|part| Signs::read(&part).begins(Sign::Direct));
-    if begins || signs.has(Sign::Steer) || contrasts || forbids(rest) || signs.has(Sign::Direct) && received.agreed {
+    let is_taken = received.agreed || received.asked;
+    if begins || signs.has(Sign::Steer) || contrasts || forbids(rest) || signs.has(Sign::Direct) && is_taken {
         return Some(Steering::Told);
     }
     (directs && received.refined.shows(rest)).then_some(Steering::Refining)

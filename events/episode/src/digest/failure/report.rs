@@ -3,6 +3,7 @@
 use super::super::command::{Command, Step};
 use super::super::excerpt::{one_line, without_filter_mark};
 use super::super::exchange::conclusion;
+use super::super::file;
 use super::super::leftovers::leftovers;
 use super::super::request::{before_log, has_substance, without_politeness};
 use super::super::sentence::{Sentence, clauses, plain, sentences};
@@ -92,6 +93,7 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         let is_doubted = !is_confirmed && next.is_some_and(|next| doubts(next.text));
         let is_mended = |mended: &Mended<'_>| {
             !is_back
+                && !mended.is_of_documents(prompt.text)
                 && (mended.passed.as_ref().is_some_and(|passed| prompt.text.contains(&passed.name))
                     || !is_doubted && conclusion(timeline, round).is_some_and(|said| claims_mend(said.text))
                     || is_confirmed)
@@ -424,6 +426,13 @@ impl<'a> Mended<'a> {
             }
         }
         mended
+    }
+
+    /// Returns true if only documents were edited that a prompt does not name: what is written about an error mends none.
+    fn is_of_documents(&self, prompt: &str) -> bool {
+        let is_other =
+            |path: &&str| file::is_document(path) && !prompt.contains(path.rsplit('/').next().unwrap_or(path));
+        !self.files.is_empty() && self.files.iter().all(is_other)
     }
 
     fn told(
