@@ -230,9 +230,12 @@ fn is_worked_on(timeline: &Timeline<'_>, said: &Said<'_>) -> bool {
     is_about && !signs.iter().any(|signs| signs.has(Sign::Change)) && acts_since(timeline, message.place)
 }
 
-/// Returns true if something was changed, or a command run that does more than look, after a place.
+/// Returns true if something was changed, or a command run that does more than look or commit, after a place.
 fn acts_since(timeline: &Timeline<'_>, place: usize) -> bool {
-    let runs = |deed: &Deed<'_>| deed.parsed_command().is_some_and(|command| !command.only_looks());
+    let runs = |deed: &Deed<'_>| {
+        let is_of_git = |command: &Command| command.steps().iter().all(|step| step.name().starts_with("git "));
+        deed.parsed_command().is_some_and(|command| !command.only_looks() && !is_of_git(command))
+    };
     timeline.deeds.iter().any(|deed| deed.began > place && deed.succeeded() && (deed.edit().is_some() || runs(deed)))
 }
 
