@@ -57,12 +57,13 @@ pub(super) struct Decisions {
 }
 
 /// What a session changes.
-#[derive(Clone, Copy)]
 struct Work {
     /// It changes something, sooner or later.
     changes: bool,
     /// See [`steering::first_change`].
     first_change: Option<usize>,
+    /// See [`steering::revising`].
+    revising: BTreeSet<usize>,
 }
 
 /// Returns all decisions in transcript order without repetitions.
@@ -70,10 +71,10 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let mut found: Vec<Found> = Vec::new();
     let last_change = timeline.deeds.iter().rfind(|deed| is_change(deed)).map(|deed| deed.began);
     let first_change = steering::first_change(timeline).filter(|_| last_change.is_some());
-    let work = Work { changes: last_change.is_some(), first_change };
+    let work = Work { changes: last_change.is_some(), first_change, revising: steering::revising(timeline) };
     let mut before: Option<&Round<'_>> = None;
     for (index, round) in timeline.rounds.iter().enumerate() {
-        let said = round.prompt.as_ref().map(|prompt| of_prompt(timeline, (index, round), prompt, before, work));
+        let said = round.prompt.as_ref().map(|prompt| of_prompt(timeline, (index, round), prompt, before, &work));
         if !round.replies.is_empty() || !round.deeds.is_empty() {
             before = Some(round);
         }
@@ -209,7 +210,7 @@ fn of_prompt(
     (index, round): (usize, &Round<'_>),
     prompt: &Message<'_>,
     before: Option<&Round<'_>>,
-    work: Work,
+    work: &Work,
 ) -> Vec<Found> {
     let found = |text: String| Found { place: prompt.place, said: pointed(&text, prompt), by_person: true };
     if work.changes && plan::pasted(prompt.text).is_none() {
@@ -250,7 +251,7 @@ fn of_prompt(
         in_work: work.changes,
         asked: before.replies.last().is_some_and(|reply| question::asks_several(reply.text)),
         agreed: agreed && agent_choice::has_worked(timeline, round),
-        refined: Refined::read(timeline, round, work.first_change),
+        refined: Refined::read(timeline, round, work.first_change, &work.revising),
     };
     let steering: Vec<(&str, Steering)> =
         clauses.iter().filter_map(|clause| Some((*clause, steering::steering(clause, &received)?))).collect();

@@ -1,7 +1,7 @@
 //! What a person tells about the how in a prompt: by words of it, or by asking for a change of work that was done, if the
 //! work that follows shows it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::agent_choice::MAX_REPLY_BYTES;
 use super::excerpt::head;
@@ -16,6 +16,8 @@ use baton_conversation::quoted_text::own_words;
 
 /// A word of fewer bytes says nothing of what is asked.
 const TELLING_BYTES: usize = 5;
+/// A shorter line says nothing of its own, in bytes.
+const TELLING_LINE: usize = 8;
 /// Words before the verb of what a person tells.
 const GOVERNING: [&str; 5] = ["don't ", "do not ", "never ", "always ", "use "];
 
@@ -55,11 +57,18 @@ pub(super) struct Refined {
     text: String,
     /// The files' names.
     files: BTreeSet<String>,
+    /// Something that the session wrote before is replaced.
+    revises: bool,
 }
 
 impl Refined {
-    /// Reads a round; `first` is the first change of the session.
-    pub(super) fn read(timeline: &Timeline<'_>, round: &Round<'_>, first: Option<usize>) -> Self {
+    /// Reads a round; `first` is the first change of the session, `revising` the edits that replace its own words.
+    pub(super) fn read(
+        timeline: &Timeline<'_>,
+        round: &Round<'_>,
+        first: Option<usize>,
+        revising: &BTreeSet<usize>,
+    ) -> Self {
         if first.is_none_or(|first| first >= round.deeds.start) {
             return Self::default();
         }
@@ -73,7 +82,8 @@ impl Refined {
         let texts =
             edits.iter().flat_map(|edit| [&*edit.old_text, &*edit.new_text]).chain(files.iter().map(String::as_str));
         let said = round.replies.iter().map(|reply| head(reply.text, MAX_REPLY_BYTES));
-        Self { text: texts.chain(said).collect::<Vec<_>>().join(" ").to_lowercase(), files }
+        let revises = revising.range(round.deeds.clone()).next().is_some();
+        Self { text: texts.chain(said).collect::<Vec<_>>().join(" ").to_lowercase(), files, revises }
     }
 
     /// Returns true if what a clause names was changed.
@@ -101,6 +111,25 @@ pub(super) fn first_change(timeline: &Timeline<'_>) -> Option<usize> {
 
 fn changes(timeline: &Timeline<'_>, deed: &Deed<'_>) -> bool {
     deed.succeeded() && deed.edit().is_some_and(|(path, ..)| !file::is_document(timeline.relative_path(path)))
+}
+
+/// Returns the indices of the edits that replace lines which the session wrote for an earlier prompt.
+pub(super) fn revising(timeline: &Timeline<'_>) -> BTreeSet<usize> {
+    fn telling(text: &str) -> impl Iterator<Item = &str> {
+        text.lines().map(str::trim).filter(|line| line.len() >= TELLING_LINE)
+    }
+    let mut written: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut found = BTreeSet::new();
+    for round in &timeline.rounds {
+        let edit = |at: usize| timeline.deeds[at].effect().filter(|_| timeline.deeds[at].succeeded());
+        let edits = || round.deeds.clone().filter_map(|at| Some((at, edit(at)?)));
+        let replaces = |edit: &Edit| {
+            written.get(&*edit.path).is_some_and(|lines| telling(&edit.old_text).any(|line| lines.contains(line)))
+        };
+        found.extend(edits().filter(|(_, edit)| replaces(edit)).map(|(at, _)| at));
+        edits().for_each(|(_, edit)| written.entry(&*edit.path).or_default().extend(telling(&edit.new_text)));
+    }
+    found
 }
 
 /// Strips what [`Refined::place`] adds to a person's words.
@@ -142,7 +171,13 @@ pub(super) fn steering(clause: &str, received: &Reception) -> Option<Steering> {
     if begins || signs.has(Sign::Steer) || contrasts || forbids(rest) || signs.has(Sign::Direct) && is_taken {
         return Some(Steering::Told);
     }
-    (directs && received.refined.shows(rest)).then_some(Steering::Refining)
+    // What asks for other words than those that were written chooses them, in any language.
+    let is_idle = || {
+        let of_trouble = [Sign::Trouble, Sign::Defect, Sign::Absent, Sign::Setback, Sign::Works];
+        signs.has_any(&of_trouble) || rest_signs.begins(Sign::Request) || rest_signs.begins(Sign::Question)
+    };
+    let revises = received.refined.revises && !is_idle();
+    ((directs || revises) && received.refined.shows(rest)).then_some(Steering::Refining)
 }
 
 /// Returns true if a clause goes on with what is not to be done: `write the message but don't commit it`.
