@@ -36,6 +36,8 @@ const MAX_STEERING_BYTES: usize = 1_500;
 const LAST_SENTENCES: usize = 3;
 /// Number of last replies in which the option that a prompt names is looked for.
 const OPTION_ROUNDS: usize = 3;
+/// Maximum number of lines of a short prompt.
+const SHORT_LINES: usize = 3;
 /// Words before what is to be used.
 const USING: [&str; 6] = ["use", "using", "with", "in", "to", "mit"];
 /// A word of fewer bytes names nothing.
@@ -86,6 +88,7 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         found.extend(said.into_iter().flatten().filter(|said| !is_asked(said)));
         found.extend(chosen);
     }
+    without_templates(&mut found);
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
     found.extend(commit_choice::overriding(timeline));
     found.extend(commit_choice::limited_commit(timeline));
@@ -127,6 +130,15 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         list
     };
     Decisions { in_force: list(in_force), superseded: list(superseded), overruled_by }
+}
+
+/// Drops what prompts say more than once in the same words: it stands in a text that is pasted each time.
+fn without_templates(found: &mut Vec<Found>) {
+    let mut lines: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
+    for one in found.iter().filter(|one| one.by_person) {
+        lines.entry(one.said.text.clone()).or_default().insert(one.said.line);
+    }
+    found.retain(|one| lines.get(&one.said.text).is_none_or(|lines| lines.len() == 1));
 }
 
 /// Returns what prompts ask to be used, in lower case, each with the line of the last one: `rewrite it in python`.
@@ -247,8 +259,15 @@ fn of_prompt(
     }
     let reply = round.replies.first();
     let agreed = reply.is_some_and(|reply| Signs::read(reply.text).begins(Sign::Assent));
+    let next = timeline.rounds.get(index + 1);
+    let works = |round: &Round<'_>| {
+        let plans = |deed: &Deed<'_>| plan::is_presented(deed);
+        agent_choice::has_worked(timeline, round) || timeline.deeds[round.deeds.clone()].iter().any(plans)
+    };
     let received = Reception {
         in_work: work.changes,
+        only_asked: asks(own) && !works(round) && !next.is_some_and(works),
+        is_short: prompt.text.trim().lines().count() <= SHORT_LINES,
         asked: before.replies.last().is_some_and(|reply| question::asks_several(reply.text)),
         agreed: agreed && agent_choice::has_worked(timeline, round),
         refined: Refined::read(timeline, round, work.first_change, &work.revising),

@@ -152,7 +152,7 @@ fn announced_kind(line: &str) -> Option<bool> {
 /// Returns true for a cell such as `⏳ Pending`.
 fn is_pending_state(cell: &str) -> bool {
     let cell = cell.trim();
-    let short = cell.split_whitespace().count() <= STATE_WORDS;
+    let short = cell.split_whitespace().count() <= STATE_WORDS && !cell.contains([',', '，', '。']);
     short && !cell.is_empty() && (cell.starts_with(PENDING) || announced_kind(cell) == Some(false))
 }
 

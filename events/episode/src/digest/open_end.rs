@@ -187,7 +187,7 @@ fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
     let mut later = timeline.deeds.iter().filter(|deed| deed.began > reply.place).peekable();
     let begins = |deed: &Deed<'_>| match deed.act() {
         Act::Shell | Act::Edit if deed.result.is_none() => true,
-        _ => breaks_off(deed),
+        act => deed.succeeded() && (act != Act::Shell || breaks_off(deed)) && deed.edit().is_none(),
     };
     if later.peek().is_none() || !later.all(begins) {
         return None;

@@ -317,7 +317,10 @@ fn is_output(line: &str) -> bool {
     };
     let timed = line.len() > 8 && line.bytes().take(8).all(|b| b.is_ascii_digit() || matches!(b, b':' | b'-' | b'.'));
     let begins = ["at ", "diff --git", "@@ ", "Traceback", "error:", "error[", "Error:", "npm ERR", "fatal:"];
-    tagged.is_some_and(is_tag) || timed || begins.iter().any(|start| line.starts_with(start))
+    tagged.is_some_and(is_tag)
+        || timed
+        || line.starts_with(['➜', '❯'])
+        || begins.iter().any(|start| line.starts_with(start))
 }
 
 /// Returns true if a prompt says what the session is about: it is no mere agreement or order, and no path.

@@ -33,10 +33,14 @@ fn is_idle(clause: &str) -> bool {
 pub(super) struct Reception {
     /// The session changes something, sooner or later.
     pub(super) in_work: bool,
+    /// The prompt asks something, and nothing was done for it or the next one.
+    pub(super) only_asked: bool,
     /// The agent had asked something.
     pub(super) asked: bool,
     /// The agent agreed at once and changed something.
     pub(super) agreed: bool,
+    /// Few lines were said.
+    pub(super) is_short: bool,
     /// What it changed after earlier work.
     pub(super) refined: Refined,
 }
@@ -167,7 +171,12 @@ pub(super) fn steering(clause: &str, received: &Reception) -> Option<Steering> {
     }
     let contrasts = signs.has(Sign::Contrast) && (tells || signs.has(Sign::Reason) || signs.begins(Sign::Object));
     let directs = signs.has(Sign::Direct) || orders(rest).any(|part| Signs::read(&part).begins(Sign::Direct));
+    // What holds for an answer alone is no choice.
+    let holds = !received.only_asked || received.asked || contrasts || signs.has(Sign::Standing);
     let is_taken = received.agreed || received.asked;
+    if !holds {
+        return None;
+    }
     if begins || signs.has(Sign::Steer) || contrasts || forbids(rest) || signs.has(Sign::Direct) && is_taken {
         return Some(Steering::Told);
     }
@@ -176,8 +185,10 @@ pub(super) fn steering(clause: &str, received: &Reception) -> Option<Steering> {
         let of_trouble = [Sign::Trouble, Sign::Defect, Sign::Absent, Sign::Setback, Sign::Works];
         signs.has_any(&of_trouble) || rest_signs.begins(Sign::Request) || rest_signs.begins(Sign::Question)
     };
-    let revises = received.refined.revises && !is_idle();
-    ((directs || revises) && received.refined.shows(rest)).then_some(Steering::Refining)
+    let revises = received.refined.revises && received.is_short && !is_idle();
+    let checks =
+        || orders(rest).any(|part| [Sign::Look, Sign::Order].iter().any(|sign| Signs::read(&part).begins(*sign)));
+    ((directs || revises) && received.refined.shows(rest) && !checks()).then_some(Steering::Refining)
 }
 
 /// Returns true if a clause goes on with what is not to be done: `write the message but don't commit it`.

@@ -62,8 +62,16 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         let is_pasted = pasted.is_some();
         let said = pasted.or_else(|| {
             let change = mends?.edits.last()?.0;
+            // `Actually, put it there` only asks for something else.
+            let asks = |said: &str| {
+                let rest = said.split_once([' ', ',']).map_or("", |(_, rest)| rest.trim_start_matches([' ', ',']));
+                let rest = Signs::read(rest);
+                rest.begins(Sign::Direct) || rest.begins(Sign::Request)
+            };
             let is_trouble = |said: &String| {
-                Signs::read(said).has_any(&[Sign::Trouble, Sign::Object, Sign::Absent])
+                let signs = Signs::read(said);
+                signs.has_any(&[Sign::Trouble, Sign::Absent])
+                    || signs.has(Sign::Object) && !asks(said)
                     || speech.names_cause((prompt.place, change), said)
             };
             defect(prompt.text).or_else(|| complaint(prompt.text).filter(is_trouble))
