@@ -90,14 +90,15 @@ impl Told {
         signs.begins(Sign::Verdict) || !announces && (chooses || kept) && commits(own) == Some(true)
     }
 
-    /// Returns true if it says by what something was done.
+    /// Returns true if it says by what something was done, or why.
     pub(super) fn tells_means(&self) -> bool {
         let is_idle = [Sign::Trouble, Sign::Hedge, Sign::Cause, Sign::Lack].iter().any(|sign| self.signs.has(*sign));
         // How something was tested or found is no part of the work.
         let bare = self.own.strip_prefix("I ").or_else(|| self.own.strip_prefix("We ")).unwrap_or(&self.own);
         let verb = bare.split_whitespace().next().unwrap_or_default().to_lowercase();
         let looks = CHECKING.has(&verb) || Signs::read(bare).begins(Sign::Look);
-        self.signs.has(Sign::Means) && !is_idle && !looks && !self.signs.begins(Sign::Announce)
+        let explains = self.signs.has(Sign::Reason) && !self.signs.begins(Sign::Reason) && self.is_of_a_change();
+        (self.signs.has(Sign::Means) || explains) && !is_idle && !looks && !self.signs.begins(Sign::Announce)
     }
 
     /// Returns true if it only states how something is, or takes one way to look over another: what it says may be no
