@@ -110,10 +110,14 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
                 let text = sentence.text.trim_end_matches([':', '：', '*', '_', ' ']);
                 let left = says_left(text).filter(|_| is_long);
                 found.extend(left.map(|next| Leftover { text, next, listed: false, labelled: false }));
-                (head, points) = (announced_kind(sentence.text), false);
+                let signs = Signs::read(sentence.text);
+                head = announced_kind(sentence.text).or_else(|| signs.begins(Sign::Propose).then_some(true));
+                points = false;
                 continue;
             }
-            let left = says_left(sentence.text).or(head.filter(|_| !is_idle(sentence.text)));
+            // What is said of the cause is not to be done.
+            let explains = || Signs::read(sentence.text).has_any(&[Sign::Reason, Sign::Cause]);
+            let left = says_left(sentence.text).or_else(|| head.filter(|_| !is_idle(sentence.text) && !explains()));
             let left = left.filter(|_| !says_nothing(sentence.text));
             let text = beside(sentence.text).unwrap_or(sentence.text);
             let (listed, labelled) = (head.is_some(), labelled(sentence.text).is_some());

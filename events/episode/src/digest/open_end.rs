@@ -31,6 +31,8 @@ const LAST_ROUNDS: usize = 2;
 const LISTED_ROUNDS: usize = 5;
 /// A question in fewer words does not name its matter: the sentence before is added.
 const TELLING_WORDS: usize = 7;
+/// Help with fewer words is no offer of anything.
+const TELLING_HELP: usize = 4;
 /// Number of last sentences in which a closing question is looked for.
 const LAST_SENTENCES: usize = 3;
 /// Number of closing questions in a row.
@@ -281,17 +283,12 @@ fn offers_work(sentence: &str) -> bool {
 /// Returns true for an offer of further help, which is not a real question.
 fn is_mere_help(question: &str) -> bool {
     let lower = question.to_lowercase();
-    [
-        "anything else",
-        "something else",
-        "any questions",
-        "help you",
-        "can i help",
-        "what would you like",
-        "what do you want",
-    ]
-    .iter()
-    .any(|phrase| lower.contains(phrase))
+    // `How can I help you today?`, unlike `help you split it`.
+    let helps = lower.rsplit_once("help you").is_some_and(|(_, with)| with.split_whitespace().count() < TELLING_HELP);
+    helps
+        || ["anything else", "something else", "any questions", "can i help", "what would you like", "what do you want"]
+            .iter()
+            .any(|phrase| lower.contains(phrase))
 }
 
 /// Returns the last request if nothing was done or said after it, or the work on it breaks off.
