@@ -6,19 +6,23 @@
 //! change follows or has been made. A later objection, a refusal or another choice of the same matter supersedes a decision;
 //! it is kept apart. Pasted text, questions, quotations and what is said of tests decide nothing.
 
+mod told_once;
+
 use std::collections::{BTreeMap, BTreeSet};
+
+use self::told_once::{TELLING_WORDS, tells_the_same, told_last, without_templates};
 
 use super::agent_choice::{self, Found, is_change, pointed};
 use super::commit_choice;
 use super::excerpt::{head, one_line, without_filter_mark};
 use super::plan::{self, Done, Plan};
 use super::question::{self, named_option};
-use super::repetition::{SeenTexts, Telling, names_all, significant_words, without_repetitions};
+use super::repetition::{SeenTexts, significant_words, without_repetitions};
 use super::request::{before_log, without_politeness};
 use super::sentence::{asks, clauses, plain, sentences};
 use super::settled::{PRONOUNS, Settled, settled};
 use super::stated::{is_left_to_the_reader, proposes};
-use super::steering::{self, Reception, Refined, Steering, without_assent, without_place};
+use super::steering::{self, Reception, Refined, Steering, without_assent};
 use super::timeline::{Answer, Deed, Message, Round, Timeline};
 use super::undone::parts;
 use super::{DECISION_CHARS, MAX_ENTRIES, Pointed, SHORT_CHARS, fallen, without_salutation};
@@ -44,8 +48,6 @@ const USING: [&str; 6] = ["use", "using", "with", "in", "to", "mit"];
 const NAMING_BYTES: usize = 6;
 /// A word of fewer bytes says nothing of what is asked.
 const TELLING_BYTES: usize = 5;
-/// Two texts of fewer words are not compared.
-const TELLING_WORDS: usize = 4;
 
 /// What was decided.
 #[derive(Default)]
@@ -132,15 +134,6 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     Decisions { in_force: list(in_force), superseded: list(superseded), overruled_by }
 }
 
-/// Drops what prompts say more than once in the same words: it stands in a text that is pasted each time.
-fn without_templates(found: &mut Vec<Found>) {
-    let mut lines: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
-    for one in found.iter().filter(|one| one.by_person) {
-        lines.entry(one.said.text.clone()).or_default().insert(one.said.line);
-    }
-    found.retain(|one| lines.get(&one.said.text).is_none_or(|lines| lines.len() == 1));
-}
-
 /// Returns what prompts ask to be used, in lower case, each with the line of the last one: `rewrite it in python`.
 fn asked_for(timeline: &Timeline<'_>) -> BTreeMap<String, u64> {
     let mut asked = BTreeMap::new();
@@ -160,60 +153,12 @@ fn answers(question: &str, said: &str) -> bool {
     question.ends_with('?') && !asked.is_disjoint(&said)
 }
 
-/// Returns true if two texts share half of the words of the shorter one.
-fn tells_the_same(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
-    let fewest = one.len().min(other.len());
-    fewest >= TELLING_WORDS && one.intersection(other).count() * 2 >= fewest
-}
-
 /// Returns true if a prompt that objects also says what is wanted: a complaint alone overrules nothing.
 fn chooses(text: &str) -> bool {
     clauses(text).flat_map(|clause| clause.split([',', ';', '—'])).any(|clause| {
         let signs = Signs::read(without_assent(clause));
         signs.has_any(&[Sign::Direct, Sign::Steer, Sign::Contrast, Sign::Suggest, Sign::Revert, Sign::Keep])
     })
-}
-
-/// Returns true if one of two texts has all code that the other names, but for the place that it is told of.
-fn is_about_the_same(one: &str, other: &str) -> bool {
-    let (one, other) = (without_label(one), without_label(other));
-    names_all(one, other) || names_all(other, one)
-}
-
-/// Strips the place that a text tells of: `` `src/a.rs` — Added … ``.
-fn without_label(text: &str) -> &str {
-    let label = text.strip_prefix('`').and_then(|rest| rest.split_once("` — "));
-    label.filter(|(place, _)| place.contains(['/', '.'])).map_or(text, |(_, said)| said)
-}
-
-/// Drops what is told again at a later line: half of its words, or of those of the later one, and about the same code; of
-/// what a person says nothing that has a word of its own: `log errors as JSON`, `log counts as JSON`. Of two texts of the
-/// agent of which one says among others what the other says, the fuller one stays.
-fn told_last(found: Vec<Found>) -> Vec<Found> {
-    let matter: Vec<BTreeSet<String>> =
-        found.iter().map(|found| significant_words(without_place(&found.said.text))).collect();
-    let is_told_again = |at: usize| {
-        let until = found.len().min(at + MAX_ENTRIES);
-        (at + 1..until).filter(|later| found[*later].said.line != found[at].said.line).any(|later| {
-            let says_more = found[at].by_person && !matter[at].is_subset(&matter[later]);
-            !says_more
-                && tells_the_same(&matter[at], &matter[later])
-                && is_about_the_same(&found[at].said.text, &found[later].said.text)
-        })
-    };
-    let mut again: Vec<bool> = (0..found.len()).map(is_told_again).collect();
-    let told: Vec<Telling<'_>> = found.iter().map(|found| Telling::read(&found.said.text)).collect();
-    for at in 0..found.len() {
-        for later in at + 1..found.len().min(at + MAX_ENTRIES) {
-            let (one, other) = (&found[at], &found[later]);
-            let are_the_agents = !one.by_person && !other.by_person && one.said.line != other.said.line;
-            let are_both_told = are_the_agents && !again[at] && !again[later];
-            if are_both_told && (told[at].has(&told[later]) || told[later].has(&told[at])) {
-                again[if matter[at].len() > matter[later].len() { later } else { at }] = true;
-            }
-        }
-    }
-    found.into_iter().zip(again).filter(|(_, again)| !again).map(|(found, _)| found).collect()
 }
 
 /// Returns what a prompt decides.
@@ -489,21 +434,4 @@ fn taken_back<'f>(timeline: &'f Timeline<'_>, found: &'f [Found]) -> impl Iterat
     let stays = |found: &Found| Signs::read(&found.said.text).has_any(&[Sign::Keep, Sign::Revert]);
     let own = found.iter().enumerate().filter(|(_, found)| !found.by_person);
     own.filter(move |(_, found)| replies.contains(&found.place) && !stays(found)).map(|(at, _)| at)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_about_different_code_are_not_the_same() {
-        for (one, other, same) in [
-            ("Wind it with `drum()`", "It is wound by `drum`, not `jib`", true),
-            ("Wind it with `drum`", "Wind it", true),
-            ("Keep `drum` in `winch.toml`", "Keep `jib` in `winch.toml`", false),
-            ("`src/drum.rs` — Added `oil` to `parts`", "Add `oil` to `parts` in `refill()`", true),
-        ] {
-            assert_eq!(is_about_the_same(one, other), same, "{one}");
-        }
-    }
 }

@@ -16,6 +16,8 @@ use baton_conversation::record::Timestamp;
 
 /// Beginning of the notice in which the agent says that the service refused a request.
 const API_ERROR: &str = "API Error";
+/// The same where it is not marked as a notice.
+const UNMARKED_API_ERROR: &str = "API Error: ";
 /// A text of the conversation and its position.
 #[derive(Clone, Copy)]
 pub(super) struct Message<'a> {
@@ -173,6 +175,10 @@ impl<'a> Timeline<'a> {
                 Body::Answer { .. } if !show.keep_user_messages => {}
                 Body::Reply { .. } if !show.keep_agent_responses => {}
                 Body::Call(_) | Body::Result(_) if !show.keep_tool_structure => {}
+                // Older versions of the agent do not mark it.
+                Body::Reply { text } if !aside && text.starts_with(UNMARKED_API_ERROR) => {
+                    timeline.round().refusal = Some(said(text));
+                }
                 Body::Reply { text } if !aside => {
                     timeline.round().replies.push(said(text));
                 }
