@@ -329,7 +329,8 @@ impl<'t> Said<'t> {
         let ends = |said: &Sentence<'_>| {
             Signs::read(said.text).has(Sign::Ended) && said.text.split('`').skip(1).step_by(2).any(is_named)
         };
-        self.conclusion.message.place > other.conclusion.message.place && sentences(self.told()).iter().any(ends)
+        let (message, earlier) = (self.conclusion.message, other.conclusion.message);
+        message.place > earlier.place && sentences(message.text).iter().any(ends)
     }
 
     /// Returns what is told, or of what is too long the first sentence that says what was changed, or else the first ones.

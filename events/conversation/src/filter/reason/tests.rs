@@ -58,6 +58,8 @@ fn a_line_that_does_not_say_why_is_no_reason() {
     check("collecting ... collected 9 items\na\nb\nc\nd\ne", None);
     check("the winch is stuck", Some("the winch is stuck"));
     check("Java VM warning: Sharing is off\nWARNING: An agent\nREPORT\na\nb\nc\nd", None);
+    check("Error: Java VM warning: Sharing is off\nREPORT\na\nb\nc\nd\ne", None);
+    check("a.c:9:2: note: 'load' declared here\n[2/4] Linking\na\nb\nc\nd\ne", None);
     check("/root/.zshrc:3: command not found: exprt\n> build\nERROR: no rope\n", Some("ERROR: no rope"));
     check("/root/.bashrc: line 1: exprt: command not found\n> build\nERROR: no rope\n", Some("ERROR: no rope"));
     check("lib/importer.py:88: in import_module\n    return x\na\nb\nc\nd", None);

@@ -35,6 +35,39 @@ fn a_short_request_about_earlier_work_decides_if_the_work_shows_it() {
 }
 
 #[test]
+fn who_has_words_of_the_session_replaced_decides() {
+    let asked =
+        |said: &str| edit(built().prompt(said), "src/winch.rs", "struct Winch { drum: Drum }", "struct Hoist {}");
+    check(asked("the winch struct is a hoist"), &["User: the winch struct is a hoist (`winch.rs`)"]);
+    check(asked("the winch struct is broken"), &[]);
+    check(asked("look at the winch struct"), &[]);
+    check(asked("the winch\nstruct\nis a\nhoist"), &[]);
+    let foreign = edit(built().prompt("the mast struct is a boom"), "src/mast.rs", "struct Mast {}", "struct Boom {}");
+    check(foreign, &[]);
+}
+
+#[test]
+fn an_answer_to_several_questions_decides() {
+    let asked = |reply: &str| Session::default().prompt("Plan the winch").reply(reply);
+    let said =
+        format!("1. The rope should be of steel.\n2. {}", "I know of no drum that we have in the shed. ".repeat(9));
+    let answer = |session: Session| session.prompt(&said).edit("src/winch.rs", 2, 0);
+    check(answer(asked("Which rope? And which drum?")), &["User: The rope should be of steel."]);
+    check(answer(asked("The plan is there.")), &[]);
+}
+
+#[test]
+fn what_stands_in_a_pasted_text_each_time_decides_nothing() {
+    let rule = "Check the winch. Keep the list of parts short and sorted.";
+    let twice = built().prompt(rule).edit("parts.txt", 1, 0).reply("Done.").prompt(rule).edit("parts.txt", 1, 0);
+    check(twice, &[]);
+    let once = built().prompt(rule).edit("parts.txt", 1, 0);
+    check(once, &["User: Keep the list of parts short and sorted."]);
+    check(built().prompt("see\n➜ crane git:(main) ✗ use the winch here").edit("src/winch.rs", 1, 0), &[]);
+    check(built().prompt("How does it turn? Don't run anything.").reply("By its drum."), &[]);
+}
+
+#[test]
 fn a_yes_takes_the_way_that_the_agent_proposes() {
     let asked = |question: &str| Session::default().prompt("Where?").reply(&format!("Both would do. {question}"));
     let question = "Should I use the drum instead of the jib?";

@@ -54,6 +54,35 @@ fn what_is_told_again_is_told_as_it_is_at_last() {
 }
 
 #[test]
+fn what_is_not_so_any_more_is_not_told() {
+    let gone = winch()
+        .prompt("no marks please")
+        .edit("src/winch.rs", 1, 9)
+        .reply("Removed `src/mark.rs`. The `Winch` turns on.");
+    check(gone, "The `Winch` turns on.");
+    let fails = "The `Jib` fails because `Pin::hold` is bent.";
+    let found = || Session::default().prompt("Check the jib").edit("src/jib.rs", 1, 1).reply(fails);
+    check(found().prompt("commit").ok("git commit -m 'Look at the jib'"), fails);
+    let worked = found().prompt("ok").edit("src/pin.rs", 3, 0).ok("make test");
+    assert_eq!(worked.digest().concluded, None);
+    let offered = |reply: &str| {
+        let asked = Session::default().prompt("Check the jib").edit("src/jib.rs", 1, 1);
+        asked.reply(&format!("The `Jib` is full of rust. It fails on `turn`. {reply}")).prompt("yes").ok("make clean")
+    };
+    assert_eq!(offered("Shall I clean it?").digest().concluded, None);
+    check(offered("It is old."), "The `Jib` is full of rust. It fails on `turn`.");
+}
+
+#[test]
+fn what_was_found_last_is_told_where_the_work_breaks_off() {
+    let found = "Found it: the `Hoist` never reads the mark. It stops by the clock of `Timer` alone.";
+    let looked = || winch().prompt("It slips").reply(found).read("src/timer.rs");
+    check(looked(), &format!("{WINCH}. {found}"));
+    check(looked().edit("src/timer.rs", 1, 1), WINCH);
+    check(looked().reply("API Error: 500 overloaded"), &format!("{WINCH}. {found}"));
+}
+
+#[test]
 fn a_command_is_shown_with_the_directory_below_that_it_changes_to() {
     let session = || Session::default().cwd("/srv/crane").prompt("Check the jib");
     let shown = |line: &str| {
