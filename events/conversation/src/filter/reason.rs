@@ -149,7 +149,8 @@ fn reason_rank(line: &str) -> Rank {
     if REPEATS.is_match(line) {
         return Rank::Echo;
     }
-    if is_of_the_start(line) {
+    // `a.c:9:2: note: declared here` adds to a warning or an error.
+    if is_of_the_start(line) || line.contains(": note: ") {
         return Rank::Preamble;
     }
     // What stands below it says why.
@@ -205,8 +206,7 @@ fn is_call(line: &str) -> bool {
 }
 
 fn warns(line: &str) -> bool {
-    let labels = [" warning: ", ": note: ", "(WARN)"];
-    line.starts_with("WARNING: ") || labels.iter().any(|label| line.contains(label))
+    line.starts_with("WARNING: ") || line.contains(" warning: ") || line.contains("(WARN)")
 }
 
 /// True for a message of a linter: `! Unused variable`, `[D] ↘ Nested modules`.
