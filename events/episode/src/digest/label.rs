@@ -23,6 +23,12 @@ const REASONS: [&str; 4] = [" so that ", " because ", " since ", " which "];
 static JOINTS: WordList = WordList::new(crate::WORDS, "joints");
 /// Other words that must not be the last one.
 static LOOSE_ENDS: WordList = WordList::new(crate::WORDS, "loose ends");
+/// Words that join two phrases.
+static CONJUNCTIONS: WordList = WordList::new(crate::WORDS, "conjunctions");
+/// Words that begin a clause within a phrase.
+static CLAUSE_WORDS: WordList = WordList::new(crate::WORDS, "clause words");
+/// Words before a verb without a subject.
+static INFINITIVES: WordList = WordList::new(crate::WORDS, "infinitives");
 
 /// Words that begin a clause which another follows.
 const SUBORDINATORS: [&str; 12] =
@@ -63,9 +69,15 @@ pub(super) fn label(text: &str) -> String {
     }
     let words: Vec<&str> = if is_long(clause) { &short } else { clause }.split_whitespace().collect();
     let kept = if is_long(&short) { before_last_joint(&words) } else { &words[..] };
+    let is_cut = kept.len() < words.len();
+    let end = clause.as_ptr().addr() - line.as_ptr().addr() + clause.len();
+    let next = || line[end..].split_whitespace().next().unwrap_or_default();
+    let kept = without_open_verb(kept, words.get(kept.len()).copied().unwrap_or_else(next));
+    let kept = if is_cut { without_open_clause(kept) } else { kept };
     // A conjunction whose second part is cut off joins nothing.
-    let loose = |word: &&str| if kept.len() < words.len() { is_loose(word) } else { is_conjunction(word) };
-    let tail = kept[MIN_WORDS.min(kept.len())..].iter().rev().take_while(|word| loose(word)).count();
+    let loose = |word: &&str| if is_cut { is_loose(word) } else { is_conjunction(word) };
+    let fewest = if is_cut { MIN_WORDS - 1 } else { MIN_WORDS };
+    let tail = kept[fewest.min(kept.len())..].iter().rev().take_while(|word| loose(word)).count();
     let title = kept[..kept.len() - tail].join(" ");
     let title = title.trim_end_matches(['.', ',', ':', ';', '-', '—', '(', ' ', '。', '，', '?', '？']);
     let title = &closed(title);
@@ -78,6 +90,20 @@ pub(super) fn label(text: &str) -> String {
     });
     // A capital may be longer than its letter.
     one_line(&capitalised(label.as_deref().unwrap_or(title)), TITLE_CHARS)
+}
+
+/// Strips the beginning of a clause that a cut has left without its verb: `that all ropes`.
+fn without_open_clause<'w, 'a>(kept: &'w [&'a str]) -> &'w [&'a str] {
+    let begun = kept.iter().rposition(|word| CLAUSE_WORDS.has(&bare(word)));
+    &kept[..begun.filter(|at| *at > 0 && kept.len() - at <= MIN_WORDS).unwrap_or(kept.len())]
+}
+
+/// Strips a verb whose object is the clause that follows: `to find`, `and tell me` before `whether`.
+fn without_open_verb<'w, 'a>(kept: &'w [&'a str], next: &str) -> &'w [&'a str] {
+    let infinitive = kept.len().checked_sub(2).filter(|at| INFINITIVES.has(&bare(kept[*at])));
+    let joined = || kept.iter().rposition(|word| is_conjunction(word)).filter(|at| kept.len() - at <= MIN_WORDS);
+    let end = infinitive.or_else(joined).filter(|at| *at >= MIN_WORDS && CLAUSE_WORDS.has(&bare(next)));
+    &kept[..end.unwrap_or(kept.len())]
 }
 
 /// Cuts a title before a quotation or a bracket that does not end in it, or drops the mark if little is left before that.
@@ -209,8 +235,9 @@ fn without_articles(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn is_conjunction(word: &str) -> bool {
-    ["and", "or", "but", "&", "+", "und", "oder", "y", "et", "e", "и"].contains(&bare(word).as_str())
+/// Returns true for a word that joins two phrases.
+pub(super) fn is_conjunction(word: &str) -> bool {
+    CONJUNCTIONS.has(&bare(word))
 }
 
 /// Returns true for a word that begins a phrase.
