@@ -58,7 +58,12 @@ pub(super) fn label(text: &str) -> String {
             break;
         }
         let fewest = if REASONS.contains(&end) { MIN_WORDS - 1 } else { MIN_WORDS };
-        if let Some(at) = clause.find(end)
+        let all = clause.match_indices(end).map(|(at, _)| at);
+        // What is said of a few words belongs to them.
+        let longer = all.clone().filter(|at| end == ", " && !is_long(&without_articles(&clause[..*at]))).last();
+        let first = all.clone().next();
+        let is_short = first.is_some_and(|at| count(&clause[..at]) <= MIN_WORDS);
+        if let Some(at) = longer.filter(|_| is_short).or(first)
             && (count(&clause[..at]) >= fewest || (!end.is_ascii() && at > 0))
         {
             // A subordinate clause says nothing without the main one behind it.
@@ -228,11 +233,14 @@ fn without_articles(text: &str) -> String {
     }
     // Behind a comma it may be a relative pronoun.
     let mut is_free = true;
-    let words = text.split_whitespace().filter(|word| {
-        let follows_comma = !std::mem::replace(&mut is_free, !word.ends_with(','));
-        follows_comma || !is_article(word)
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let kept = (0..words.len()).filter(|at| {
+        let follows_comma = !std::mem::replace(&mut is_free, !words[*at].ends_with(','));
+        // `A` before an article is a preposition of another language.
+        let leads = words[*at] == "a" && words.get(at + 1).is_some_and(|next| is_article(next));
+        follows_comma || leads || !is_article(words[*at])
     });
-    words.collect::<Vec<_>>().join(" ")
+    kept.map(|at| words[at]).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns true for a word that joins two phrases.

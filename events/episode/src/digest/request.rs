@@ -55,6 +55,8 @@ pub(super) struct Clause<'a> {
     pub(super) troubles: bool,
     /// True if it begins with a verb of work: `compare`, `grease`.
     pub(super) works: bool,
+    /// True if it tells which way to go, and is no request by words of its own.
+    steers: bool,
     /// True if it says what is not to be done.
     negates: bool,
     /// True if it points to something that stands elsewhere: `fix these`.
@@ -140,23 +142,25 @@ pub(super) fn choose<'c, 'a>(clauses: &'c [Clause<'a>], is_pasted: bool) -> Opti
         found.rev().max_by_key(|clause| clause.content.min(MAX_CONTENT))
     };
     // What is not to be done limits what is to be done.
-    let asked = most(&|clause| clause.asks && !clause.negates && clause.content > 1)
-        .or_else(|| most(&|clause| clause.asks && !clause.negates));
-    let ordered = |fewest: usize| most(&|clause| clause.orders && clause.content >= fewest);
+    // How it is to be done says less than what.
+    let asked = most(&|clause| clause.asks && !clause.negates && !clause.steers && clause.content > 1)
+        .or_else(|| most(&|clause| clause.asks && !clause.negates && !clause.steers));
+    let ordered = |fewest: usize| most(&|clause| (clause.orders || clause.works) && clause.content >= fewest);
     let points = || is_pasted || clauses.iter().any(Clause::asks_for_pointed);
     let leads = |word: &str| is_loose(word) && !is_article(word);
     let begins = |clause: &&Clause<'_>| !clause.text.split_whitespace().next().is_some_and(leads);
-    let told = || telling().filter(|clause| !clause.orders);
+    let told = || telling().filter(|clause| !clause.orders && !Signs::read(clause.text).has(Sign::Works));
     let first = || if points() { None } else { told().find(begins).or_else(|| told().next()) };
     // What is run or read to see why something fails says less than that.
     let looks = |clause: &&Clause<'_>| Signs::read(clause.text).begins(Sign::Look);
     let fails = |clause: &&Clause<'_>| !clause.asks && !clause.orders && Signs::read(clause.text).has(Sign::Defect);
     let reported = || telling().find(fails);
+    let works = || ordered(2).filter(|clause| !looks(clause));
     asked
-        .filter(|clause| !looks(clause) || reported().is_none())
+        .filter(|clause| !looks(clause) || reported().is_none() && works().is_none())
         .or_else(|| telling().find(|clause| clause.troubles && clause.content > 1))
         .or_else(|| ordered(2))
-        .or_else(|| most(&|clause| clause.works))
+        .or_else(|| most(&|clause| clause.asks && !clause.negates))
         .or_else(first)
         .or_else(|| ordered(1))
         .or_else(|| most(&|clause| clause.asks))
@@ -195,6 +199,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
             asks: !is_for_words && kind == Lead::Request
                 || signs.begins(Sign::Direct) && !reports && !SUBJECTLESS.iter().any(|start| text.starts_with(start)),
             orders: (signs.begins(Sign::Order) || begins_with_a_pointer(text)) && !reports,
+            steers: found.is_empty() && signs.begins(Sign::Steer) && kind != Lead::Request,
             negates: NEGATIONS.iter().any(|word| text.to_lowercase().starts_with(word)),
             troubles: signs.has(Sign::Trouble),
             works: begins_work(text) && !reports,
@@ -246,17 +251,17 @@ fn joins_names(before: &str, after: &str) -> bool {
     before.ends_with(['`', '"']) && after.starts_with(['`', '"'])
 }
 
-/// Returns true if a verb and its first object are too short for a clause, and what is joined to them is another object:
-/// `add ropes and new hooks to the mast`.
+/// Returns true if a verb and its object are too short for a clause, and what follows goes on with them: another object or
+/// what is said of the first: `add ropes and new hooks`.
 fn joins_objects(clause: &str, rest: &str) -> bool {
-    let (conjunction, after) = rest.trim_start().split_once(' ').unwrap_or_default();
+    let is_apposed = rest.starts_with(", ");
+    let (conjunction, after) = rest.trim_start_matches(',').trim_start().split_once(' ').unwrap_or_default();
     let signs = Signs::read(after);
     let acts = [Sign::Direct, Sign::Order, Sign::Request, Sign::Look].iter().any(|sign| signs.begins(*sign));
-    let is_loose = after.split(' ').next().is_none_or(is_loose);
-    is_conjunction(conjunction)
-        && count(clause) < MIN_WORDS
+    let adds = || is_conjunction(conjunction) && !acts && !begins_work(after) && !after.split(' ').next().is_none_or(is_loose);
+    count(clause) < MIN_WORDS
         && (Signs::read(clause).begins(Sign::Request) || begins_work(clause))
-        && !(acts || is_loose || begins_work(after))
+        && if is_apposed { is_loose(conjunction) && !is_conjunction(conjunction) } else { adds() }
 }
 
 /// Returns true if a clause begins with a verb of work.
@@ -363,6 +368,8 @@ pub(super) fn without_lead(text: &str) -> &str {
 fn split_lead(text: &str) -> (&str, Lead) {
     let text = without_salutation(text).trim_start();
     let text = &text[list_marker(text).unwrap_or(0)..];
+    let praised = text.split_once([',', '!']).filter(|(praise, rest)| is_courtesy(praise) && count(rest) >= MIN_WORDS);
+    let text = praised.map_or(text, |(_, rest)| rest.trim_start());
     // The places are the same in both.
     let lower = text.to_ascii_lowercase();
     let lower = lower.as_str();

@@ -24,6 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const DOERS: [&str; 9] = ["i", "i've", "i’ve", "have", "successfully", "now", "also", "just", "we"];
 /// What leads to how something shall be.
 static WISHES: WordList = WordList::new(crate::WORDS, "wishes");
+/// Words that lead to what is said, wished or known.
+static THAT: WordList = WordList::new(crate::WORDS, "that words");
 /// Words that begin a question within a sentence.
 static QUESTIONS: WordList = WordList::new(crate::WORDS, "embedded questions");
 /// What a long title can do without.
@@ -86,7 +88,12 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     let chosen = choose(&clauses, is_pasted).map(|clause| without_wish(told(&own, clause)));
     // What begins in the middle of a phrase and is cut names nothing.
     let names = |text: &&str| {
-        let first = text.split_whitespace().next().unwrap_or_default();
+        let mut words = text.split_whitespace();
+        let (first, last) = (words.next().unwrap_or_default(), words.last().unwrap_or_default());
+        // What is behind `with` stands in the block below.
+        if is_joint(last.trim_end_matches(':')) {
+            return false;
+        }
         fits(text) || !is_loose(first) || is_article(first) || Signs::read(text).begins(Sign::Question)
     };
     let title = chosen
@@ -102,7 +109,10 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
         })
         .or_else(|| fault().filter(|_| text.contains('\n')))
         .or_else(|| rounds.iter().find_map(|round| concluded(timeline, round)))
-        .or_else(|| chosen.or_else(|| clauses.first().map(|clause| clause.rest)).map(label))
+        .or_else(|| {
+            let first = || clauses.iter().find(|clause| clause.troubles).or(clauses.first()).map(|clause| clause.rest);
+            chosen.or_else(first).map(label)
+        })
         .unwrap_or_else(|| label(text));
     // A step or a part is one of the file that the prompt names.
     let is_part = count(&title) <= MIN_WORDS && content(&title) < MIN_CONTENT;
@@ -142,7 +152,12 @@ fn headline(text: &str) -> Option<String> {
         return Some(label(question));
     }
     let title = label(&without_repeated_verb(&without_fillers(text)));
-    (count(&title) >= MIN_WORDS || !title.is_ascii()).then_some(title)
+    let that = || text.split(' ').find(|word| THAT.has(word)).map(|word| word.as_ptr().addr() - text.as_ptr().addr());
+    match count(&title) >= MIN_WORDS {
+        true => Some(title),
+        // `Check that` says less than what.
+        false => text[that()?..].split_once(' ').and_then(|(_, said)| headline(said)),
+    }
 }
 
 /// Strips `make sure that` before what shall be, if a text does not fit with it.
@@ -153,7 +168,8 @@ fn without_wish(text: &str) -> &str {
     let lower = text.to_lowercase();
     let begins = |wish: &&&str| lower.strip_prefix(**wish).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
     let rest = WISHES.iter().find(begins).and_then(|wish| text.get(wish.len()..));
-    rest.map_or(text, |rest| rest.trim_start_matches([' ', ',']))
+    let rest = rest.map_or(text, |rest| rest.trim_start_matches([' ', ',']));
+    rest.split_once(' ').filter(|(first, _)| THAT.has(first)).map_or(rest, |(_, rest)| rest)
 }
 
 /// Strips the words that a long title can do without, outside of quotations.
