@@ -103,11 +103,13 @@ fn without_open_clause<'w, 'a>(kept: &'w [&'a str]) -> &'w [&'a str] {
     &kept[..begun.filter(|at| *at > 0 && kept.len() - at <= MIN_WORDS).unwrap_or(kept.len())]
 }
 
-/// Strips a verb whose object is the clause that follows: `to find`, `and tell me` before `whether`.
+/// Strips a verb whose object is the clause that follows, or its adverb: `to find`, `and tell me`, `, probably` before `whether`.
 fn without_open_verb<'w, 'a>(kept: &'w [&'a str], next: &str) -> &'w [&'a str] {
     let infinitive = kept.len().checked_sub(2).filter(|at| INFINITIVES.has(&bare(kept[*at])));
     let joined = || kept.iter().rposition(|word| is_conjunction(word)).filter(|at| kept.len() - at <= MIN_WORDS);
-    let end = infinitive.or_else(joined).filter(|at| *at >= MIN_WORDS && CLAUSE_WORDS.has(&bare(next)));
+    let alone =
+        kept.len().checked_sub(1).filter(|at| at.checked_sub(1).is_some_and(|before| kept[before].ends_with(',')));
+    let end = infinitive.or(alone).or_else(joined).filter(|at| *at >= MIN_WORDS && CLAUSE_WORDS.has(&bare(next)));
     &kept[..end.unwrap_or(kept.len())]
 }
 
@@ -233,14 +235,14 @@ fn without_articles(text: &str) -> String {
     }
     // Behind a comma it may be a relative pronoun.
     let mut is_free = true;
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let kept = (0..words.len()).filter(|at| {
-        let follows_comma = !std::mem::replace(&mut is_free, !words[*at].ends_with(','));
-        // `A` before an article is a preposition of another language.
-        let leads = words[*at] == "a" && words.get(at + 1).is_some_and(|next| is_article(next));
-        follows_comma || leads || !is_article(words[*at])
+    // `A` is a preposition beside articles of other languages.
+    let is_foreign =
+        text.split_whitespace().any(|word| is_article(word) && !["a", "an", "the"].contains(&&*bare(word)));
+    let words = text.split_whitespace().filter(|word| {
+        let follows_comma = !std::mem::replace(&mut is_free, !word.ends_with(','));
+        follows_comma || is_foreign && *word == "a" || !is_article(word)
     });
-    kept.map(|at| words[at]).collect::<Vec<_>>().join(" ")
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns true for a word that joins two phrases.

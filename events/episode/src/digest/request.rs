@@ -28,6 +28,8 @@ const POINTING_WORDS: usize = 4;
 static SEPARATORS: WordList = WordList::new(crate::WORDS, "clause separators");
 /// Beginnings of a clause that says of something else how it should be, and of an offer.
 const SUBJECTLESS: [&str; 5] = ["you can", "should ", "must ", "need to ", "needs to "];
+/// Second words of a purpose behind `so`.
+const PURPOSES: [&str; 5] = ["can", "could", "will", "don't", "doesn't"];
 /// Beginnings of a clause that says what is not to be done.
 pub(super) const NEGATIONS: [&str; 4] = ["don't ", "don’t ", "do not ", "never "];
 /// Words that lead to a request wherever they stand.
@@ -36,6 +38,8 @@ static REQUESTS: WordList = WordList::new(crate::WORDS, "requests");
 static LEADS: WordList = WordList::new(crate::WORDS, "request leads");
 /// Words before a report that say nothing.
 static REPORTS: WordList = WordList::new(crate::WORDS, "reports");
+/// What says who the agent shall be.
+static ROLES: WordList = WordList::new(crate::WORDS, "roles");
 /// Words that lead to what is said, wished or known.
 static THAT: WordList = WordList::new(crate::WORDS, "that words");
 /// Verbs with which work is asked for.
@@ -175,6 +179,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
         .map(|(at, mark)| (at, at + mark.len()))
         .filter(|(_, next)| !THAT.has(sentence[*next..].split(' ').next().unwrap_or_default()))
         .filter(|(at, next)| !sentence[*at..*next].ends_with(" so ") || !is_degree(&sentence[*next..]))
+        .filter(|(at, next)| &sentence[*at..*next] != " y " || !sentence[*next..].starts_with("a "))
         .filter(|(at, _)| sentence[..*at].matches(['"', '`']).count().is_multiple_of(2))
         .filter(|(at, _)| sentence[..*at].matches('(').count() <= sentence[..*at].matches(')').count())
         .filter(|(at, next)| !joins_names(&sentence[..*at], &sentence[*next..]))
@@ -203,7 +208,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
             negates: NEGATIONS.iter().any(|word| text.to_lowercase().starts_with(word)),
             troubles: signs.has(Sign::Trouble),
             works: begins_work(text) && !reports,
-            points: points(text),
+            points: points(text) || ROLES.begins(&text.to_lowercase()),
             content: content(text),
         });
         from = next;
@@ -240,10 +245,12 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
     found
 }
 
-/// Returns true if what follows `so` is its degree and no consequence: `so slow`.
+/// Returns true if what follows `so` is a degree or a purpose, and no consequence: `so slow`, `so we can see`.
 fn is_degree(after: &str) -> bool {
     let signs = Signs::read(after);
-    !is_loose(after.split(' ').next().unwrap_or_default()) && !signs.begins(Sign::Direct) && !begins_work(after)
+    let mut words = after.split(' ');
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    PURPOSES.contains(&second) || !is_loose(first) && !signs.begins(Sign::Direct) && !begins_work(after)
 }
 
 /// Returns true if a conjunction stands between two quoted names: "`winch` and `jib`".
@@ -258,7 +265,8 @@ fn joins_objects(clause: &str, rest: &str) -> bool {
     let (conjunction, after) = rest.trim_start_matches(',').trim_start().split_once(' ').unwrap_or_default();
     let signs = Signs::read(after);
     let acts = [Sign::Direct, Sign::Order, Sign::Request, Sign::Look].iter().any(|sign| signs.begins(*sign));
-    let adds = || is_conjunction(conjunction) && !acts && !begins_work(after) && !after.split(' ').next().is_none_or(is_loose);
+    let adds =
+        || is_conjunction(conjunction) && !acts && !begins_work(after) && !after.split(' ').next().is_none_or(is_loose);
     count(clause) < MIN_WORDS
         && (Signs::read(clause).begins(Sign::Request) || begins_work(clause))
         && if is_apposed { is_loose(conjunction) && !is_conjunction(conjunction) } else { adds() }

@@ -65,7 +65,9 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     }
     // Items are parts of what the sentence above them asks for.
     let leading = leading_sentences(text);
-    let wants = |clause: &Clause<'_>| (clause.asks || clause.orders || clause.works) && clause.content >= MIN_CONTENT;
+    let looks = |clause: &Clause<'_>| Signs::read(clause.text).begins(Sign::Look);
+    let acts = |clause: &Clause<'_>| clause.asks || clause.orders || clause.works || looks(clause);
+    let wants = |clause: &Clause<'_>| acts(clause) && clause.content >= MIN_CONTENT;
     let is_asked = leading.iter().any(|own| clauses(own).iter().any(|one| wants(one) && !one.asks_for_pointed()));
     let own = if is_asked { leading } else { own_sentences(text) };
     let clauses: Vec<Clause<'_>> = own.iter().flat_map(|sentence| clauses(sentence)).collect();
@@ -247,8 +249,11 @@ fn told<'t>(sentences: &'t [String], clause: &Clause<'t>) -> &'t str {
         let lead = own.split_once(clause.text).and_then(|(before, _)| before.trim_end().strip_suffix(':'));
         lead.is_some_and(|lead| count(lead) > 1 && content(lead) == 0 || Signs::read(lead).has(Sign::Cause))
     };
-    let whole = sentence.map(|own| without_lead(own));
-    let whole = whole.filter(|own| !clause.asks && !clause.orders && fits(own) && !is_led(own));
+    let whole = sentence.map(|own| without_lead(own)).filter(|own| own.as_ptr().addr() <= at);
+    // `fix: ` says what is to become of the rest.
+    let is_verb = |own: &&str| own.split_once(": ").is_some_and(|(verb, _)| !verb.contains(' ') && begins_work(verb));
+    let tells = |own: &&str| !clause.asks && !clause.orders && !is_led(own) || is_verb(own);
+    let whole = whole.filter(|own| fits(own) && tells(own));
     whole.unwrap_or(clause.rest)
 }
 
@@ -369,6 +374,7 @@ fn object(clause: &str) -> Option<Vec<&str>> {
         (0..words.len()).find(|at| begins(*at) && at.checked_sub(1).is_none_or(|before| !is_joint(words[before])))?;
     let object: Vec<&str> =
         words.into_iter().skip(at + 1).take_while(|word| !is_loose(word)).take(MAX_OBJECT).collect();
+    let object: Vec<&str> = object.into_iter().map(|word| word.trim_end_matches(['.', ',', ';'])).collect();
     (!object.is_empty()).then_some(object)
 }
 
