@@ -149,7 +149,7 @@ pub(super) fn choose<'c, 'a>(clauses: &'c [Clause<'a>], is_pasted: bool) -> Opti
     // How it is to be done says less than what.
     let asked = most(&|clause| clause.asks && !clause.negates && !clause.steers && clause.content > 1)
         .or_else(|| most(&|clause| clause.asks && !clause.negates && !clause.steers));
-    let ordered = |fewest: usize| most(&|clause| (clause.orders || clause.works) && clause.content >= fewest);
+    let ordered = |fewest: usize| telling().find(|clause| (clause.orders || clause.works) && clause.content >= fewest);
     let points = || is_pasted || clauses.iter().any(Clause::asks_for_pointed);
     let leads = |word: &str| is_loose(word) && !is_article(word);
     let begins = |clause: &&Clause<'_>| !clause.text.split_whitespace().next().is_some_and(leads);

@@ -100,6 +100,7 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     };
     let title = chosen
         .filter(names)
+        .filter(|text| embedded_question(text).is_none_or(fits) || fault().is_none())
         .and_then(headline)
         .or_else(|| fault().filter(|_| is_pasted))
         .or_else(pointed)
@@ -146,11 +147,7 @@ fn headline(text: &str) -> Option<String> {
         return Some(label(text));
     }
     // What is looked for says more than where.
-    let signs = Signs::read(text);
-    let looks = signs.begins(Sign::Look) || signs.begins(Sign::Order);
-    let words = text.split(' ').filter(|word| QUESTIONS.has(&word.to_lowercase()));
-    let question = words.map(|word| &text[word.as_ptr().addr() - text.as_ptr().addr()..]).next();
-    if let Some(question) = question.filter(|question| looks && fits(question) && count(question) > MIN_WORDS) {
+    if let Some(question) = embedded_question(text).filter(|question| fits(question)) {
         return Some(label(question));
     }
     let title = label(&without_repeated_verb(&without_fillers(text)));
@@ -160,6 +157,16 @@ fn headline(text: &str) -> Option<String> {
         // `Check that` says less than what.
         false => text[that()?..].split_once(' ').and_then(|(_, said)| headline(said)),
     }
+}
+
+/// Returns the question that a request is about: `find out why the winch hums`.
+fn embedded_question(text: &str) -> Option<&str> {
+    let signs = Signs::read(text);
+    let looks = signs.begins(Sign::Look) || signs.begins(Sign::Order);
+    let word = text.split(' ').find(|word| QUESTIONS.has(&word.to_lowercase()))?;
+    let (lead, question) = text.split_at(word.as_ptr().addr() - text.as_ptr().addr());
+    let leads = looks || (1..=MIN_WORDS + 1).contains(&count(lead));
+    (leads && count(question) > MIN_WORDS).then_some(question)
 }
 
 /// Strips `make sure that` before what shall be, if a text does not fit with it.
