@@ -77,7 +77,9 @@ pub(super) fn label(text: &str) -> String {
     let is_cut = kept.len() < words.len();
     let end = clause.as_ptr().addr() - line.as_ptr().addr() + clause.len();
     let next = || line[end..].split_whitespace().next().unwrap_or_default();
-    let kept = without_open_verb(kept, words.get(kept.len()).copied().unwrap_or_else(next));
+    let next = words.get(kept.len()).copied().unwrap_or_else(next);
+    let leads = !is_cut && kept.last().is_some_and(|last| last.ends_with(':'));
+    let kept = if leads || CLAUSE_WORDS.has(&bare(next)) { without_open_verb(kept) } else { kept };
     let kept = if is_cut { without_open_clause(kept) } else { kept };
     // A conjunction whose second part is cut off joins nothing.
     let loose = |word: &&str| if is_cut { is_loose(word) } else { is_conjunction(word) };
@@ -104,12 +106,12 @@ fn without_open_clause<'w, 'a>(kept: &'w [&'a str]) -> &'w [&'a str] {
 }
 
 /// Strips a verb whose object is the clause that follows, or its adverb: `to find`, `and tell me`, `, probably` before `whether`.
-fn without_open_verb<'w, 'a>(kept: &'w [&'a str], next: &str) -> &'w [&'a str] {
+fn without_open_verb<'w, 'a>(kept: &'w [&'a str]) -> &'w [&'a str] {
     let infinitive = kept.len().checked_sub(2).filter(|at| INFINITIVES.has(&bare(kept[*at])));
     let joined = || kept.iter().rposition(|word| is_conjunction(word)).filter(|at| kept.len() - at <= MIN_WORDS);
     let alone =
         kept.len().checked_sub(1).filter(|at| at.checked_sub(1).is_some_and(|before| kept[before].ends_with(',')));
-    let end = infinitive.or(alone).or_else(joined).filter(|at| *at >= MIN_WORDS && CLAUSE_WORDS.has(&bare(next)));
+    let end = infinitive.or(alone).or_else(joined).filter(|at| *at >= MIN_WORDS);
     &kept[..end.unwrap_or(kept.len())]
 }
 
