@@ -331,7 +331,7 @@ fn normalised(sentence: &str) -> String {
 }
 
 /// True for scripts that are written without spaces.
-fn is_wide(c: char) -> bool {
+pub(crate) fn is_wide(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 

@@ -23,6 +23,12 @@ const REASONS: [&str; 4] = [" so that ", " because ", " since ", " which "];
 static JOINTS: WordList = WordList::new(crate::WORDS, "joints");
 /// Other words that must not be the last one.
 static LOOSE_ENDS: WordList = WordList::new(crate::WORDS, "loose ends");
+/// Words that join two phrases.
+static CONJUNCTIONS: WordList = WordList::new(crate::WORDS, "conjunctions");
+/// Words that begin a clause within a phrase.
+static CLAUSE_WORDS: WordList = WordList::new(crate::WORDS, "clause words");
+/// Words before a verb without a subject.
+static INFINITIVES: WordList = WordList::new(crate::WORDS, "infinitives");
 
 /// Words that begin a clause which another follows.
 const SUBORDINATORS: [&str; 12] =
@@ -52,7 +58,12 @@ pub(super) fn label(text: &str) -> String {
             break;
         }
         let fewest = if REASONS.contains(&end) { MIN_WORDS - 1 } else { MIN_WORDS };
-        if let Some(at) = clause.find(end)
+        let all = clause.match_indices(end).map(|(at, _)| at);
+        // What is said of a few words belongs to them.
+        let longer = all.clone().filter(|at| end == ", " && !is_long(&without_articles(&clause[..*at]))).last();
+        let first = all.clone().next();
+        let is_short = first.is_some_and(|at| count(&clause[..at]) <= MIN_WORDS);
+        if let Some(at) = longer.filter(|_| is_short).or(first)
             && (count(&clause[..at]) >= fewest || (!end.is_ascii() && at > 0))
         {
             // A subordinate clause says nothing without the main one behind it.
@@ -63,9 +74,17 @@ pub(super) fn label(text: &str) -> String {
     }
     let words: Vec<&str> = if is_long(clause) { &short } else { clause }.split_whitespace().collect();
     let kept = if is_long(&short) { before_last_joint(&words) } else { &words[..] };
+    let is_cut = kept.len() < words.len();
+    let end = clause.as_ptr().addr() - line.as_ptr().addr() + clause.len();
+    let next = || line[end..].split_whitespace().next().unwrap_or_default();
+    let next = words.get(kept.len()).copied().unwrap_or_else(next);
+    let leads = !is_cut && kept.last().is_some_and(|last| last.ends_with(':'));
+    let kept = if leads || CLAUSE_WORDS.has(&bare(next)) { without_open_verb(kept) } else { kept };
+    let kept = if is_cut { without_open_clause(kept) } else { kept };
     // A conjunction whose second part is cut off joins nothing.
-    let loose = |word: &&str| if kept.len() < words.len() { is_loose(word) } else { is_conjunction(word) };
-    let tail = kept[MIN_WORDS.min(kept.len())..].iter().rev().take_while(|word| loose(word)).count();
+    let loose = |word: &&str| if is_cut { is_loose(word) } else { is_conjunction(word) };
+    let fewest = if is_cut { MIN_WORDS - 1 } else { MIN_WORDS };
+    let tail = kept[fewest.min(kept.len())..].iter().rev().take_while(|word| loose(word)).count();
     let title = kept[..kept.len() - tail].join(" ");
     let title = title.trim_end_matches(['.', ',', ':', ';', '-', '—', '(', ' ', '。', '，', '?', '？']);
     let title = &closed(title);
@@ -78,6 +97,22 @@ pub(super) fn label(text: &str) -> String {
     });
     // A capital may be longer than its letter.
     one_line(&capitalised(label.as_deref().unwrap_or(title)), TITLE_CHARS)
+}
+
+/// Strips the beginning of a clause that a cut has left without its verb: `that all ropes`.
+fn without_open_clause<'w, 'a>(kept: &'w [&'a str]) -> &'w [&'a str] {
+    let begun = kept.iter().rposition(|word| CLAUSE_WORDS.has(&bare(word)));
+    &kept[..begun.filter(|at| *at > 0 && kept.len() - at <= MIN_WORDS).unwrap_or(kept.len())]
+}
+
+/// Strips a verb whose object is the clause that follows, or its adverb: `to find`, `and tell me`, `, probably` before `whether`.
+fn without_open_verb<'w, 'a>(kept: &'w [&'a str]) -> &'w [&'a str] {
+    let infinitive = kept.len().checked_sub(2).filter(|at| INFINITIVES.has(&bare(kept[*at])));
+    let joined = || kept.iter().rposition(|word| is_conjunction(word)).filter(|at| kept.len() - at <= MIN_WORDS);
+    let alone =
+        kept.len().checked_sub(1).filter(|at| at.checked_sub(1).is_some_and(|before| kept[before].ends_with(',')));
+    let end = infinitive.or(alone).or_else(joined).filter(|at| *at >= MIN_WORDS);
+    &kept[..end.unwrap_or(kept.len())]
 }
 
 /// Cuts a title before a quotation or a bracket that does not end in it, or drops the mark if little is left before that.
@@ -202,15 +237,19 @@ fn without_articles(text: &str) -> String {
     }
     // Behind a comma it may be a relative pronoun.
     let mut is_free = true;
+    // `A` is a preposition beside articles of other languages.
+    let is_foreign =
+        text.split_whitespace().any(|word| is_article(word) && !["a", "an", "the"].contains(&&*bare(word)));
     let words = text.split_whitespace().filter(|word| {
         let follows_comma = !std::mem::replace(&mut is_free, !word.ends_with(','));
-        follows_comma || !is_article(word)
+        follows_comma || is_foreign && *word == "a" || !is_article(word)
     });
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn is_conjunction(word: &str) -> bool {
-    ["and", "or", "but", "&", "+", "und", "oder", "y", "et", "e", "и"].contains(&bare(word).as_str())
+/// Returns true for a word that joins two phrases.
+pub(super) fn is_conjunction(word: &str) -> bool {
+    CONJUNCTIONS.has(&bare(word))
 }
 
 /// Returns true for a word that begins a phrase.

@@ -1,32 +1,35 @@
 //! The clauses of a prompt, and which of them says what is wanted.
 
-use std::ops::Range;
+mod pasted;
+
+pub(super) use self::pasted::before_log;
 
 use super::excerpt::head;
-use super::label::{MIN_WORDS, count, is_loose};
-use super::sentence::{is_abbreviation, sentences};
+use super::label::{MIN_WORDS, count, is_article, is_conjunction, is_joint, is_loose};
+use super::sentence::{Sentence, is_abbreviation, list_marker, sentences};
 use super::{is_courtesy, is_greeting, without_salutation};
-use crate::lexicon::{Sign, Signs};
-use baton_conversation::filter::pasted_line;
+use crate::lexicon::{Sign, Signs, is_wide};
 use baton_words::WordList;
 
 /// Maximum number of words of a prompt that only gives an order (`commit all`).
 const ORDER_WORDS: usize = 4;
 
 /// Number of first sentences of a prompt in which the request is looked for.
-const MAX_SENTENCES: usize = 8;
+const MAX_SENTENCES: usize = 12;
+/// Most words of a line that is a statement by itself.
+const SHORT_LINE_WORDS: usize = 6;
 /// Only this much of a sentence is read, in bytes.
 const MAX_SENTENCE_BYTES: usize = 2_000;
 /// More content words make no clause better.
 const MAX_CONTENT: usize = 5;
-/// Number of places of a line where output may begin.
-const MAX_TAGS: usize = 64;
 /// Number of first words in which a word that only points counts.
 const POINTING_WORDS: usize = 4;
 /// Separators of clauses.
-const SEPARATORS: [&str; 9] = [" and ", ", but ", " but ", ", ", " so ", " - ", " — ", ": ", "; "];
+static SEPARATORS: WordList = WordList::new(crate::WORDS, "clause separators");
 /// Beginnings of a clause that says of something else how it should be, and of an offer.
 const SUBJECTLESS: [&str; 5] = ["you can", "should ", "must ", "need to ", "needs to "];
+/// Second words of a purpose behind `so`.
+const PURPOSES: [&str; 5] = ["can", "could", "will", "don't", "doesn't"];
 /// Beginnings of a clause that says what is not to be done.
 pub(super) const NEGATIONS: [&str; 4] = ["don't ", "don’t ", "do not ", "never "];
 /// Words that lead to a request wherever they stand.
@@ -35,6 +38,12 @@ static REQUESTS: WordList = WordList::new(crate::WORDS, "requests");
 static LEADS: WordList = WordList::new(crate::WORDS, "request leads");
 /// Words before a report that say nothing.
 static REPORTS: WordList = WordList::new(crate::WORDS, "reports");
+/// What says who the agent shall be.
+static ROLES: WordList = WordList::new(crate::WORDS, "roles");
+/// Words that lead to what is said, wished or known.
+static THAT: WordList = WordList::new(crate::WORDS, "that words");
+/// Verbs with which work is asked for.
+static TASKS: WordList = WordList::new(crate::WORDS, "task verbs");
 /// Words that name no matter.
 static GENERAL: WordList = WordList::new(crate::WORDS, "general verbs");
 
@@ -48,6 +57,10 @@ pub(super) struct Clause<'a> {
     /// True if it begins with an order such as `look`, `fix`.
     pub(super) orders: bool,
     pub(super) troubles: bool,
+    /// True if it begins with a verb of work: `compare`, `grease`.
+    pub(super) works: bool,
+    /// True if it tells which way to go, and is no request by words of its own.
+    steers: bool,
     /// True if it says what is not to be done.
     negates: bool,
     /// True if it points to something that stands elsewhere: `fix these`.
@@ -64,18 +77,23 @@ impl Clause<'_> {
 }
 
 /// Returns the first sentences of a prompt that are its author's, each on one line. In a prompt a sentence may begin with a small
-/// letter.
+/// letter, or end with a short line.
 pub(super) fn own_sentences(text: &str) -> Vec<String> {
-    let own = sentences(before_log(text)).into_iter().filter(|sentence| !sentence.quoted);
+    own(text, |_| true)
+}
+
+/// Returns those of them that are no items of a list.
+pub(super) fn leading_sentences(text: &str) -> Vec<String> {
+    own(text, |sentence| !sentence.point)
+}
+
+fn own(text: &str, is_told: impl Fn(&Sentence<'_>) -> bool) -> Vec<String> {
+    let own = sentences(before_log(text)).into_iter().filter(|sentence| !sentence.quoted && is_told(sentence));
     let own = own.flat_map(|sentence| {
         let mut rest = Some(head(sentence.text, MAX_SENTENCE_BYTES));
         std::iter::from_fn(move || {
             let text = rest.take()?;
-            let stops = text.match_indices(['.', '!', '?']).map(|(at, _)| at + 1);
-            let end = stops.filter(|end| text[*end..].starts_with(' ')).find(|end| {
-                let word = text[..end - 1].rsplit(' ').next().unwrap_or_default();
-                word.chars().count() > 2 && word.chars().all(char::is_alphabetic) && !is_abbreviation(&text[..end - 1])
-            });
+            let end = sentence_end(text);
             rest = end.map(|end| &text[end..]);
             Some(&text[..end.unwrap_or(text.len())])
         })
@@ -83,6 +101,28 @@ pub(super) fn own_sentences(text: &str) -> Vec<String> {
     // A backslash before a line end is how a terminal encodes a line break.
     let words = |sentence: &str| sentence.split_whitespace().filter(|word| *word != "\\").collect::<Vec<_>>().join(" ");
     own.take(MAX_SENTENCES).map(|sentence| words(sentence).trim_end_matches('\\').to_owned()).collect()
+}
+
+/// Returns where the first of several sentences ends.
+fn sentence_end(text: &str) -> Option<usize> {
+    let stops = text.match_indices(['.', '!', '?']).map(|(at, _)| at + 1);
+    let ends = |end: &usize| {
+        let before = &text[..end - 1];
+        let word = before.rsplit(' ').next().unwrap_or_default();
+        let is_word = word.chars().count() > 2 && word.chars().all(char::is_alphabetic) && !is_abbreviation(before);
+        text[*end..].starts_with(' ') && (is_word || before.ends_with(") "))
+    };
+    let mut from = 0;
+    // Lines that were broken to fit a width are longer.
+    let mut lines = text.match_indices('\n').map(|(at, _)| (std::mem::replace(&mut from, at + 1), at));
+    let is_short = |(from, at): &(usize, usize)| {
+        let (line, next) = (text[*from..*at].trim(), text[at + 1..].trim_start());
+        let joins = line.ends_with([',', ':', '\\']) || line.rsplit(' ').next().is_some_and(is_loose);
+        let first = next.split_whitespace().next().unwrap_or_default();
+        (MIN_WORDS..=SHORT_LINE_WORDS).contains(&count(line)) && !joins && !is_joint(first)
+    };
+    let line = lines.find(is_short).map(|(_, at)| at);
+    stops.filter(ends).min().into_iter().chain(line).min()
 }
 
 /// Returns true if a prompt asks for something, orders or reports trouble.
@@ -106,16 +146,25 @@ pub(super) fn choose<'c, 'a>(clauses: &'c [Clause<'a>], is_pasted: bool) -> Opti
         found.rev().max_by_key(|clause| clause.content.min(MAX_CONTENT))
     };
     // What is not to be done limits what is to be done.
-    let asked = most(&|clause| clause.asks && !clause.negates && clause.content > 1)
-        .or_else(|| most(&|clause| clause.asks && !clause.negates));
-    let ordered = |fewest: usize| most(&|clause| clause.orders && clause.content >= fewest);
+    // How it is to be done says less than what.
+    let asked = most(&|clause| clause.asks && !clause.negates && !clause.steers && clause.content > 1)
+        .or_else(|| most(&|clause| clause.asks && !clause.negates && !clause.steers));
+    let ordered = |fewest: usize| telling().find(|clause| (clause.orders || clause.works) && clause.content >= fewest);
     let points = || is_pasted || clauses.iter().any(Clause::asks_for_pointed);
-    let begins = |clause: &&Clause<'_>| !clause.text.split_whitespace().next().is_some_and(is_loose);
-    let told = || telling().filter(|clause| !clause.orders);
+    let leads = |word: &str| is_loose(word) && !is_article(word);
+    let begins = |clause: &&Clause<'_>| !clause.text.split_whitespace().next().is_some_and(leads);
+    let told = || telling().filter(|clause| !clause.orders && !Signs::read(clause.text).has(Sign::Works));
     let first = || if points() { None } else { told().find(begins).or_else(|| told().next()) };
+    // What is run or read to see why something fails says less than that.
+    let looks = |clause: &&Clause<'_>| Signs::read(clause.text).begins(Sign::Look);
+    let fails = |clause: &&Clause<'_>| !clause.asks && !clause.orders && Signs::read(clause.text).has(Sign::Defect);
+    let reported = || telling().find(fails);
+    let works = || ordered(2).filter(|clause| !looks(clause));
     asked
-        .or_else(|| telling().find(|clause| clause.troubles))
+        .filter(|clause| !looks(clause) || reported().is_none() && works().is_none())
+        .or_else(|| telling().find(|clause| clause.troubles && clause.content > 1))
         .or_else(|| ordered(2))
+        .or_else(|| most(&|clause| clause.asks && !clause.negates))
         .or_else(first)
         .or_else(|| ordered(1))
         .or_else(|| most(&|clause| clause.asks))
@@ -128,15 +177,19 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
         .iter()
         .flat_map(|mark| sentence.match_indices(mark))
         .map(|(at, mark)| (at, at + mark.len()))
-        .filter(|(_, next)| !sentence[*next..].starts_with("that "))
+        .filter(|(_, next)| !THAT.has(sentence[*next..].split(' ').next().unwrap_or_default()))
+        .filter(|(at, next)| !sentence[*at..*next].ends_with(" so ") || !is_degree(&sentence[*next..]))
+        .filter(|(at, next)| &sentence[*at..*next] != " y " || !sentence[*next..].starts_with("a "))
         .filter(|(at, _)| sentence[..*at].matches(['"', '`']).count().is_multiple_of(2))
+        .filter(|(at, _)| sentence[..*at].matches('(').count() <= sentence[..*at].matches(')').count())
+        .filter(|(at, next)| !joins_names(&sentence[..*at], &sentence[*next..]))
         .collect();
     ends.sort_unstable();
     ends.push((sentence.len(), sentence.len()));
     let mut found = Vec::new();
     let mut from = 0;
     for (end, next) in ends.into_iter().filter(|(end, next)| end < next || *end == sentence.len()) {
-        if end < from {
+        if end < from || joins_objects(&sentence[from..end], &sentence[end..]) {
             continue;
         }
         let (text, kind) = split_lead(&sentence[from..end]);
@@ -151,9 +204,11 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
             asks: !is_for_words && kind == Lead::Request
                 || signs.begins(Sign::Direct) && !reports && !SUBJECTLESS.iter().any(|start| text.starts_with(start)),
             orders: (signs.begins(Sign::Order) || begins_with_a_pointer(text)) && !reports,
+            steers: found.is_empty() && signs.begins(Sign::Steer) && kind != Lead::Request,
             negates: NEGATIONS.iter().any(|word| text.to_lowercase().starts_with(word)),
             troubles: signs.has(Sign::Trouble),
-            points: points(text),
+            works: begins_work(text) && !reports,
+            points: points(text) || ROLES.begins(&text.to_lowercase()),
             content: content(text),
         });
         from = next;
@@ -188,6 +243,44 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
         }
     }
     found
+}
+
+/// Returns true if what follows `so` is a degree or a purpose, and no consequence: `so slow`, `so we can see`.
+fn is_degree(after: &str) -> bool {
+    let signs = Signs::read(after);
+    let mut words = after.split(' ');
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    PURPOSES.contains(&second) || !is_loose(first) && !signs.begins(Sign::Direct) && !begins_work(after)
+}
+
+/// Returns true if a conjunction stands between two quoted names: "`winch` and `jib`".
+fn joins_names(before: &str, after: &str) -> bool {
+    before.ends_with(['`', '"']) && after.starts_with(['`', '"'])
+}
+
+/// Returns true if a verb and its object are too short for a clause, and what follows goes on with them: another object or
+/// what is said of the first: `add ropes and new hooks`.
+fn joins_objects(clause: &str, rest: &str) -> bool {
+    let is_apposed = rest.starts_with(", ");
+    let (conjunction, after) = rest.trim_start_matches(',').trim_start().split_once(' ').unwrap_or_default();
+    let signs = Signs::read(after);
+    let acts = [Sign::Direct, Sign::Order, Sign::Request, Sign::Look].iter().any(|sign| signs.begins(*sign));
+    let adds =
+        || is_conjunction(conjunction) && !acts && !begins_work(after) && !after.split(' ').next().is_none_or(is_loose);
+    count(clause) < MIN_WORDS
+        && (Signs::read(clause).begins(Sign::Request) || begins_work(clause))
+        && if is_apposed { is_loose(conjunction) && !is_conjunction(conjunction) } else { adds() }
+}
+
+/// Returns true if a clause begins with a verb of work.
+pub(super) fn begins_work(clause: &str) -> bool {
+    let first = clause.split(|c: char| !c.is_alphanumeric() && c != '-').next().unwrap_or_default();
+    TASKS.has(&first.to_lowercase()) || first.starts_with(is_wide) && TASKS.begins(first)
+}
+
+/// Returns true if a prompt asks for work by a verb of it.
+pub(super) fn works(text: &str) -> bool {
+    own_sentences(text).iter().any(|own| clauses(own).iter().any(|clause| clause.works))
 }
 
 /// Returns true for an order about what stands elsewhere: `update them`.
@@ -232,6 +325,13 @@ pub(super) fn asks_for_work(text: &str) -> bool {
     !questions(text) && own_sentences(text).iter().any(|own| clauses(own).into_iter().any(asks))
 }
 
+/// Returns true if a prompt only tells which way to go: `use the long rope`.
+pub(super) fn only_steers(text: &str) -> bool {
+    let own = own_sentences(text);
+    let mut all = own.iter().flat_map(|own| clauses(own)).peekable();
+    all.peek().is_some() && all.all(|clause| Signs::read(clause.text).begins(Sign::Steer) && !clause.works)
+}
+
 /// Returns true if a prompt only has something looked at: `read the plan`, `inspect the winch, do not edit yet`.
 pub(super) fn only_looks(text: &str) -> bool {
     let own = own_sentences(text);
@@ -240,87 +340,6 @@ pub(super) fn only_looks(text: &str) -> bool {
     let wants = |clause: &Clause<'_>| clause.asks || clause.orders || clause.troubles;
     let is_idle = |clause: &Clause<'_>| looks(clause) || clause.negates || !wants(clause);
     all.first().is_some_and(looks) && all.iter().all(is_idle) && !questions(text)
-}
-
-/// Returns what stands before the first line that looks like output, or what is said behind a block that stands first.
-pub(super) fn before_log(text: &str) -> &str {
-    let text = without_leading_block(text);
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let bare = line.trim_start();
-        let prints = at > 0 && (is_output(bare) || bare.starts_with("```") && text[..at].trim_end().ends_with(':'));
-        if prints {
-            let before = &text[..at];
-            // The output may begin on the line of the words.
-            let line = before.trim_end().rfind('\n').map_or(0, |end| end + 1);
-            let begun = before[line..]
-                .match_indices(" [")
-                .take(MAX_TAGS)
-                .find(|(place, _)| is_output(&before[line + place + 1..]));
-            let end = if line == 0 { begun.map_or(at, |(place, _)| place) } else { at };
-            let own = text[..end].trim_end();
-            return if count(own) > 1 { own } else { text };
-        }
-        at += line.len();
-    }
-    text
-}
-
-/// Returns the request behind a block of output, code or data that a prompt begins with: of what stands outside of such
-/// blocks the first part that asks, or else the first of substance; all of it if there is none.
-fn without_leading_block(text: &str) -> &str {
-    let begins = text.lines().map(str::trim).find(|line| !line.is_empty()).is_some_and(is_block);
-    if !begins {
-        return text;
-    }
-    let error = pasted_line(text).unwrap_or_default();
-    let (mut parts, mut at, mut is_fenced, mut is_within): (Vec<Range<usize>>, _, _, _) = (Vec::new(), 0, false, true);
-    for line in text.split_inclusive('\n') {
-        let (from, bare) = (at, line.trim());
-        at += line.len();
-        let is_fence = bare.starts_with("```");
-        is_fenced ^= is_fence;
-        let continues = is_within && !bare.is_empty() && (line.starts_with([' ', '\t']) || error.ends_with(bare));
-        if is_fence || is_fenced || is_block(bare) || continues {
-            is_within = true;
-        } else if !bare.is_empty() && std::mem::take(&mut is_within) {
-            parts.push(from..at);
-        } else if let Some(part) = parts.last_mut().filter(|_| !is_within) {
-            part.end = at;
-        }
-    }
-    let mut parts = parts.into_iter().map(|part| text[part].trim()).filter(|part| count(part) > 1);
-    let asks = |part: &&str| wants(part) || questions(part);
-    let tells = |part: &&str| has_substance(part) && !is_courtesy(part);
-    parts.clone().find(asks).or_else(|| parts.find(tells)).unwrap_or(text)
-}
-
-/// Returns true for a line of a block: a fence, output, a line of data, of markup, of a table, of a terminal.
-fn is_block(line: &str) -> bool {
-    let begins = ["```", "$ ", "> ", "❯", "│", "└", "├", "┌", "|"].iter().any(|start| line.starts_with(start));
-    let is_markup = line.starts_with('<') && line.ends_with('>');
-    let inner = line.strip_prefix(['{', '[']).map(str::trim_start);
-    let is_data = line.starts_with(['}', ']'])
-        || inner.is_some_and(|inner| inner.is_empty() || inner.starts_with(['"', '{', '[']));
-    begins || is_markup || is_data || is_output(line)
-}
-
-/// Returns true for a line that a program prints: `[tag] …`, a time, a frame of a trace, a line of a diff, an error.
-fn is_output(line: &str) -> bool {
-    let tagged = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let is_tag = |(tag, rest): (&str, &str)| {
-        !tag.trim().is_empty()
-            && tag.len() <= 40
-            && !rest.starts_with('(')
-            && !tag.starts_with("Image #")
-            && !tag.starts_with("redacted:")
-    };
-    let timed = line.len() > 8 && line.bytes().take(8).all(|b| b.is_ascii_digit() || matches!(b, b':' | b'-' | b'.'));
-    let begins = ["at ", "diff --git", "@@ ", "Traceback", "error:", "error[", "Error:", "npm ERR", "fatal:"];
-    tagged.is_some_and(is_tag)
-        || timed
-        || line.starts_with(['➜', '❯'])
-        || begins.iter().any(|start| line.starts_with(start))
 }
 
 /// Returns true if a prompt says what the session is about: it is no mere agreement or order, and no path.
@@ -356,7 +375,10 @@ pub(super) fn without_lead(text: &str) -> &str {
 /// Strips a greeting, politeness and everything else before the request.
 fn split_lead(text: &str) -> (&str, Lead) {
     let text = without_salutation(text).trim_start();
-    // The leads are ASCII, and so the places are the same in both.
+    let text = &text[list_marker(text).unwrap_or(0)..];
+    let praised = text.split_once([',', '!']).filter(|(praise, rest)| is_courtesy(praise) && count(rest) >= MIN_WORDS);
+    let text = praised.map_or(text, |(_, rest)| rest.trim_start());
+    // The places are the same in both.
     let lower = text.to_ascii_lowercase();
     let lower = lower.as_str();
     let is_start = |at: &usize| lower[..*at].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
@@ -365,7 +387,8 @@ fn split_lead(text: &str) -> (&str, Lead) {
         REQUESTS.iter().filter(move |lead| lower[at..].starts_with(**lead)).map(move |lead| at + lead.len())
     });
     let follows = |end: &usize| {
-        lower[*end..].starts_with([' ', ',']) && !lower[*end..].starts_with(" not ") && count(&text[*end..]) >= 2
+        let ends = lower[*end..].starts_with([' ', ',']) || lower[..*end].ends_with(is_wide);
+        ends && !lower[*end..].starts_with(" not ") && count(&text[*end..]) >= 2
     };
     let end = ends.filter(follows).min();
     let mut kind = if end.is_some() { Lead::Request } else { Lead::None };

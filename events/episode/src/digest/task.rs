@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::file;
 use super::plan;
-use super::request::{asks_for_work, has_substance, questions, wants};
+use super::request::{asks_for_work, has_substance, questions, wants, works};
 use super::sentence::sentences;
 use super::timeline::{Deed, Round, Timeline};
 use crate::lexicon::{Sign, Signs};
@@ -78,7 +78,8 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
 pub(super) fn main_task(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<usize> {
     let is_answered = |task: &Task| task.rounds.iter().any(|at| !timeline.rounds[*at].replies.is_empty());
     let prompts = |task: &Task| task.rounds.iter().filter_map(|at| timeline.rounds[*at].prompt).collect::<Vec<_>>();
-    let asks = |task: &Task| prompts(task).iter().any(|said| wants(said.text) || questions(said.text));
+    let asks =
+        |task: &Task| prompts(task).iter().any(|said| wants(said.text) || questions(said.text) || works(said.text));
     let worth = |at: &usize| (tasks[*at].lines, is_answered(&tasks[*at]));
     let most = (0..tasks.len()).map(|at| worth(&at)).max()?;
     let best: Vec<usize> = (0..tasks.len()).filter(|at| worth(at) == most).collect();

@@ -52,6 +52,10 @@ struct Made {
     deed: usize,
     title: String,
     is_pull: bool,
+    /// True if its type is `feat`.
+    adds: bool,
+    /// True if its type is another one.
+    is_minor: bool,
     /// The files that the session staged for it; empty if it is unknown.
     staged: Vec<Paths>,
 }
@@ -195,6 +199,14 @@ fn carrying(order: &mut Vec<(Purpose, Weight)>, made: &[Made], objective: &str) 
         let is_kept = |at: usize| stays.contains(&at) && (!is_clear || shares(at) == most);
         order.retain(|(purpose, _)| commit(purpose).is_none_or(is_kept));
     }
+    // What mends or describes what another one added is told by that.
+    let is_minor = |purpose: &Purpose| matches!(purpose, Purpose::Made(at) if made[*at].is_minor);
+    let adds = |(purpose, _): &(Purpose, Weight)| matches!(purpose, Purpose::Made(at) if made[*at].adds);
+    let lines = |(purpose, weight): &(Purpose, Weight)| commit(purpose).map(|_| weight.lines);
+    let total: u64 = order.iter().filter_map(lines).sum();
+    if order.iter().any(adds) && order.iter().find_map(lines).is_some_and(|first| first * 3 < total * 2) {
+        order.sort_by_key(|(purpose, _)| is_minor(purpose));
+    }
 }
 
 /// Returns the words of substance of a text.
@@ -315,7 +327,9 @@ fn made(timeline: &Timeline<'_>, gone: &BTreeSet<usize>) -> Vec<Made> {
             false if gone.contains(&deed.ended) => return None,
             false => commit_subject(deed).filter(|_| deed.commits() && deed.succeeded())?,
         };
-        Some(Made { deed: index, title: without_prefix(&title), is_pull, staged })
+        let (kind, subject) = split_kind(&title);
+        let (adds, is_minor) = (kind == "feat", !["", "feat"].contains(&kind));
+        Some(Made { deed: index, title: capitalised(subject), is_pull, adds, is_minor, staged })
     });
     named.filter(|made| count(&made.title) >= MIN_WORDS && !made.title.ends_with('…')).collect()
 }
@@ -361,13 +375,13 @@ fn flag_value(command: &str, flag: &str) -> Option<String> {
     Some(without_filter_mark(&value)).filter(|value| !value.trim().is_empty())
 }
 
-/// Strips the type of a conventional commit and a picture: `✨ feat(ui): add tabs` is `Add tabs`.
-fn without_prefix(subject: &str) -> String {
+/// Splits the type of a conventional commit off, and a picture: `✨ feat(ui): add tabs` is `feat` and `add tabs`.
+fn split_kind(subject: &str) -> (&str, &str) {
     let bare = subject.trim_start_matches(|c: char| !c.is_alphanumeric());
     let (label, rest) = bare.split_once(": ").unwrap_or(("", bare));
     let kind = label.split(['(', '!']).next().unwrap_or_default();
     let is_kind = !kind.is_empty() && kind.len() <= 8 && kind.bytes().all(|b| b.is_ascii_lowercase());
-    capitalised(if is_kind { rest } else { bare })
+    if is_kind { (kind, rest) } else { ("", bare) }
 }
 
 #[cfg(test)]
@@ -376,8 +390,8 @@ mod tests {
 
     #[test]
     fn subjects_lose_their_kind() {
-        assert_eq!(without_prefix("✨ feat(ui): add tabs"), "Add tabs");
-        assert_eq!(without_prefix("Note: this stays"), "Note: this stays");
+        assert_eq!(split_kind("✨ feat(ui): add tabs"), ("feat", "add tabs"));
+        assert_eq!(split_kind("Note: this stays"), ("", "Note: this stays"));
         assert_eq!(flag_value("gh pr create --title \"Add tabs\" --body x", "--title").as_deref(), Some("Add tabs"));
     }
 }

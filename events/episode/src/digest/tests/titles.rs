@@ -213,3 +213,97 @@ fn what_is_only_looked_at_is_looked_at_for_the_work_that_follows() {
     assert_eq!(title, "Build a second brake for the hoist");
     assert_eq!(objective, "Build a second brake for the hoist");
 }
+
+#[test]
+fn a_long_request_loses_what_leads_to_it() {
+    for (prompt, expected) in [
+        ("look at the crane again and make sure that all ropes without hooks have a red mark.", {
+            "All ropes without hooks have a red mark"
+        }),
+        ("Stelle sicher, dass alle Seile ohne Haken eine rote Marke tragen und halten", {
+            "Alle Seile ohne Haken rote Marke tragen und halten"
+        }),
+        ("crane list: For this week, ropes in the shed should be limited to one row, to leave room", {
+            "Ropes in the shed limited to one row"
+        }),
+        ("The problem is simple: The crane is turning to the wrong side.", "The crane is turning to the wrong side"),
+        ("Vérifie que toutes les cordes du port portent une marque rouge quand il pleut", {
+            "Toutes cordes du port portent marque rouge"
+        }),
+        ("I want you to grease the winch so that it no longer squeaks in the cold of the night", "Grease the winch"),
+        ("You are an old sailor. Your task is to mend the big rope", "Mend the big rope"),
+        ("please see to the winch: https://cranes.test/port/crane/issues/7", "See to the winch: crane issue 7"),
+    ] {
+        check(Session::default().prompt(prompt).edit("src/a.rs", 3, 1).reply("Fine."), expected);
+    }
+}
+
+#[test]
+fn a_request_is_found_behind_praise_and_what_is_to_be_read() {
+    for (prompt, expected) in [
+        ("Great! The winch works now. But the rope slips off the drum", "The rope slips off the drum"),
+        ("Super, das klappt. Die Bremse findet keinen Halt im Regen, kannst du das beheben?", {
+            "Die Bremse findet keinen Halt im Regen"
+        }),
+        ("Read @docs/winch.md and @docs/rope.md, then replace the rope by a chain", "Replace the rope by a chain"),
+        ("@docs/winch.md mend the brake of it", "Mend the brake of it"),
+        (
+            "all results go into this file\nto be found again\n\nlook at the shed\nbuild a new hoist",
+            "Build a new hoist",
+        ),
+        ("The ropes of the shed are torn (on the hooks, use of chains, only in rain), and so we wait", {
+            "The ropes of the shed are torn"
+        }),
+        ("Inspect two winches of the pier:\n- Look at how the ropes are wound\n- Find where oil drips on a rope", {
+            "Inspect two winches of the pier"
+        }),
+        ("Let's do a review of the winch. Focus on the brake of it", "Do a review of the winch"),
+    ] {
+        check(Session::default().prompt(prompt).edit("src/a.rs", 3, 1).reply("Fine."), expected);
+    }
+}
+
+#[test]
+fn a_cut_leaves_no_part_of_a_clause() {
+    for (prompt, expected) in [
+        ("Add hooks and spare ropes to find if both the red crane and the blue crane lift as they should", {
+            "Add hooks and spare ropes"
+        }),
+        ("Mend it, using the same `rope` and `hook` parts as most other cranes of this pier do", {
+            "Mend it, using same rope and hook parts"
+        }),
+        ("Create 3 red cranes and then create a long pier of stone for them", "Create 3 red cranes and long pier"),
+        ("Bitte schau dir mal den Kran im Hafen an und sag mir, warum die Winde bei Regen stehen bleibt", {
+            "Warum die Winde bei Regen stehen bleibt"
+        }),
+        ("Please review the ropes on this crane and tell me if any of them is worn before I lift", {
+            "Review ropes on this crane"
+        }),
+    ] {
+        check(Session::default().prompt(prompt).edit("src/a.rs", 3, 1).reply("Fine."), expected);
+    }
+}
+
+#[test]
+fn the_error_that_a_prompt_shows_is_its_title() {
+    let edited = |prompt: &str| Session::default().prompt(prompt).edit("src/winch.rs", 4, 1).reply("Fine.");
+    check(edited("With this winch, we get this error:\n```\n\"[\" was not wound\n```\nFix it, then explain."), {
+        "Fix: \"[\" was not wound"
+    });
+    check(
+        edited(
+            "finde raus warum beim Start der neuen Winde im Hafen am Abend das Seil reißt. der Fehler ist:\nHoist of the pier: no rope on it\n\nDanke",
+        ),
+        "Hoist of the pier: no rope on it",
+    );
+}
+
+#[test]
+fn of_small_commits_one_that_adds_something_is_the_title() {
+    let session = committed(Session::default(), "Build a hoist", "src/hoist.rs", 5, "feat: add a small hoist");
+    let mended = committed(session, "It squeaks", "src/winch.rs", 6, "fix: grease the old winch");
+    check(
+        committed(mended, "Write it down", "src/mast.rs", 6, "docs: tell how the mast stands"),
+        "Add a small hoist; Grease the old winch",
+    );
+}

@@ -5,22 +5,31 @@ use super::super::excerpt::head;
 use super::super::exchange::conclusion;
 use super::super::failure::shown_line;
 use super::super::label::{
-    MAX_WORDS, MIN_WORDS, capitalised, count, file_name, fits, is_article, is_joint, is_loose, label,
+    MAX_WORDS, MIN_WORDS, capitalised, count, file_name, fits, is_article, is_conjunction, is_joint, is_loose, label,
 };
 use super::super::outcome::chief;
 use super::super::request::{
-    Clause, before_log, choose, clauses, content, has_substance, is_pointer, only_looks, own_sentences,
-    without_command, without_lead,
+    Clause, before_log, begins_work, choose, clauses, content, has_substance, is_pointer, leading_sentences,
+    only_looks, only_steers, own_sentences, without_command, without_lead,
 };
 use super::super::sentence::{is_decoration, plain};
 use super::super::task::{Task, main_task};
 use super::super::timeline::{Deed, Round, Timeline};
 use super::super::{is_for_the_harness, is_greeting};
 use crate::lexicon::{Sign, Signs};
+use baton_words::WordList;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Words by which an agent speaks of itself before what it did.
 const DOERS: [&str; 9] = ["i", "i've", "i’ve", "have", "successfully", "now", "also", "just", "we"];
+/// What leads to how something shall be.
+static WISHES: WordList = WordList::new(crate::WORDS, "wishes");
+/// Words that lead to what is said, wished or known.
+static THAT: WordList = WordList::new(crate::WORDS, "that words");
+/// Words that begin a question within a sentence.
+static QUESTIONS: WordList = WordList::new(crate::WORDS, "embedded questions");
+/// What a long title can do without.
+static FILLERS: WordList = WordList::new(crate::WORDS, "fillers");
 /// Fewest words of substance in a title of few words.
 const MIN_CONTENT: usize = 2;
 /// Maximum number of words of what a pronoun stands for.
@@ -47,12 +56,20 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
         let text = typed(round);
         !text.is_empty() && !is_for_the_harness(text) && !is_greeting(text)
     };
-    let text = typed(round.or_else(|| rounds.iter().find(says)).or(rounds.first())?);
+    let typed = typed(round.or_else(|| rounds.iter().find(says)).or(rounds.first())?);
+    let text = with_names(typed);
+    let text = text.as_str();
     let heading = text.lines().next().filter(|line| line.starts_with('#') && is_decoration(line));
     if let Some(heading) = heading.filter(|line| content(line) > 0 && (count(line) > 1 || !line.is_ascii())) {
         return Some(label(heading)).filter(|title| !title.is_empty());
     }
-    let own = own_sentences(text);
+    // Items are parts of what the sentence above them asks for.
+    let leading = leading_sentences(text);
+    let looks = |clause: &Clause<'_>| Signs::read(clause.text).begins(Sign::Look);
+    let acts = |clause: &Clause<'_>| clause.asks || clause.orders || clause.works || looks(clause);
+    let wants = |clause: &Clause<'_>| acts(clause) && clause.content >= MIN_CONTENT;
+    let is_asked = leading.iter().any(|own| clauses(own).iter().any(|one| wants(one) && !one.asks_for_pointed()));
+    let own = if is_asked { leading } else { own_sentences(text) };
     let clauses: Vec<Clause<'_>> = own.iter().flat_map(|sentence| clauses(sentence)).collect();
     let is_pasted = before_log(text).len() < text.len();
     let pointing = clauses.iter().position(Clause::asks_for_pointed);
@@ -62,17 +79,30 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
         let whole = before.as_deref().filter(|text| fits(text)).map(label);
         whole.or_else(|| named(timeline, &rounds, clauses.get(at)?)).or(before.map(|text| label(&text)))
     };
-    let fault = || shown_line(text).filter(|_| is_pasted).map(|line| fault(&line));
-    let chosen = choose(&clauses, is_pasted).map(|clause| told(&own, clause));
+    let shown = || quoted_line(text).or_else(|| shown_line(text)).map(|line| fault(&line));
+    // `Fix it` is about the error.
+    let fault = || {
+        let told = shown()?;
+        let points = |line: &&str| begins_work(line) && line.split_whitespace().nth(1).is_some_and(is_pointer);
+        let verb = text.lines().map(without_lead).find(points).and_then(|line| line.split(' ').next()).map(capitalised);
+        Some(verb.map(|verb| format!("{verb}: {told}")).filter(|whole| count(whole) <= MAX_WORDS).unwrap_or(told))
+    };
+    let chosen = choose(&clauses, is_pasted).map(|clause| without_wish(told(&own, clause)));
     // What begins in the middle of a phrase and is cut names nothing.
     let names = |text: &&str| {
-        let first = text.split_whitespace().next().unwrap_or_default();
+        let mut words = text.split_whitespace();
+        let (first, last) = (words.next().unwrap_or_default(), words.last().unwrap_or_default());
+        // What is behind `with` stands in the block below.
+        if is_joint(last.trim_end_matches(':')) {
+            return false;
+        }
         fits(text) || !is_loose(first) || is_article(first) || Signs::read(text).begins(Sign::Question)
     };
     let title = chosen
         .filter(names)
-        .map(label)
-        .or_else(fault)
+        .filter(|text| embedded_question(text).is_none_or(fits) || fault().is_none())
+        .and_then(headline)
+        .or_else(|| fault().filter(|_| is_pasted))
         .or_else(pointed)
         .or_else(|| {
             clauses
@@ -80,12 +110,16 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
                 .filter(|first| first.content >= MIN_CONTENT && fits(first.rest))
                 .map(|first| label(first.rest))
         })
+        .or_else(|| fault().filter(|_| text.contains('\n')))
         .or_else(|| rounds.iter().find_map(|round| concluded(timeline, round)))
-        .or_else(|| chosen.or_else(|| clauses.first().map(|clause| clause.rest)).map(label))
+        .or_else(|| {
+            let first = || clauses.iter().find(|clause| clause.troubles).or(clauses.first()).map(|clause| clause.rest);
+            chosen.or_else(first).map(label)
+        })
         .unwrap_or_else(|| label(text));
     // A step or a part is one of the file that the prompt names.
     let is_part = count(&title) <= MIN_WORDS && content(&title) < MIN_CONTENT;
-    let file = text.split_whitespace().map(|word| (word, file_name(word))).find(|(word, name)| word != name);
+    let file = typed.split_whitespace().map(|word| (word, file_name(word))).find(|(word, name)| word != name);
     let title = match file {
         Some((_, file)) if is_part && !title.contains(file) => label(&format!("{title}: {file}")),
         _ => title,
@@ -93,11 +127,12 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     Some(title).filter(|title| !title.is_empty())
 }
 
-/// Returns true if a task only asks for a look at something.
+/// Returns true if a task only asks for a look at something, or begins with which way to go.
 pub(super) fn only_looked_at(timeline: &Timeline<'_>, task: &Task) -> bool {
     let rounds = task.rounds.iter().map(|at| &timeline.rounds[*at]);
     let mut asked = rounds.filter(|round| has_substance(typed(round))).peekable();
-    asked.peek().is_some() && asked.all(|round| has_only_looked(timeline, round))
+    asked.peek().is_some_and(|first| only_steers(typed(first)))
+        || asked.peek().is_some() && asked.all(|round| has_only_looked(timeline, round))
 }
 
 /// Returns true if a prompt only has something looked at, and nothing was edited for it.
@@ -105,12 +140,127 @@ fn has_only_looked(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
     only_looks(typed(round)) && !has_changed(timeline, round)
 }
 
+/// Returns the title of a request: one that does not fit loses the words that it can do without. `None` if the cut leaves too
+/// little of it.
+fn headline(text: &str) -> Option<String> {
+    if fits(text) {
+        return Some(label(text));
+    }
+    // What is looked for says more than where.
+    if let Some(question) = embedded_question(text).filter(|question| fits(question)) {
+        return Some(label(question));
+    }
+    let title = label(&without_repeated_verb(&without_fillers(text)));
+    let that = || text.split(' ').find(|word| THAT.has(word)).map(|word| word.as_ptr().addr() - text.as_ptr().addr());
+    match count(&title) >= MIN_WORDS {
+        true => Some(title),
+        // `Check that` says less than what.
+        false => text[that()?..].split_once(' ').and_then(|(_, said)| headline(said)),
+    }
+}
+
+/// Returns the question that a request is about: `find out why the winch hums`.
+fn embedded_question(text: &str) -> Option<&str> {
+    let signs = Signs::read(text);
+    let looks = signs.begins(Sign::Look) || signs.begins(Sign::Order);
+    let word = text.split(' ').find(|word| QUESTIONS.has(&word.to_lowercase()))?;
+    let (lead, question) = text.split_at(word.as_ptr().addr() - text.as_ptr().addr());
+    let leads = looks || (1..=MIN_WORDS + 1).contains(&count(lead));
+    (leads && count(question) > MIN_WORDS).then_some(question)
+}
+
+/// Strips `make sure that` before what shall be, if a text does not fit with it.
+fn without_wish(text: &str) -> &str {
+    if fits(text) {
+        return text;
+    }
+    let lower = text.to_lowercase();
+    let begins = |wish: &&&str| lower.strip_prefix(**wish).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+    let rest = WISHES.iter().find(begins).and_then(|wish| text.get(wish.len()..));
+    let rest = rest.map_or(text, |rest| rest.trim_start_matches([' ', ',']));
+    rest.split_once(' ').filter(|(first, _)| THAT.has(first)).map_or(rest, |(_, rest)| rest)
+}
+
+/// Strips the words that a long title can do without, outside of quotations.
+fn without_fillers(text: &str) -> String {
+    let mut told = format!(" {text}");
+    for filler in FILLERS.iter().map(|filler| format!(" {filler} ")) {
+        while let Some(at) = told.find(&filler).filter(|at| told[..*at].matches('"').count().is_multiple_of(2)) {
+            told.replace_range(at..at + filler.len() - 1, "");
+        }
+    }
+    told.trim_start().to_owned()
+}
+
+/// Returns a text with the names of things for the marks and addresses that stand for them: `#file:src/winch.rs`, and
+/// `crane issue 7` for the address of an issue.
+fn with_names(text: &str) -> String {
+    let named = |word: &str| {
+        let word = word.strip_prefix("#file:").unwrap_or(word);
+        let (_, address) = word.split_once("://")?;
+        let address = address.trim_end_matches(['.', ',', ')', '/']);
+        let parts: Vec<&str> = address.split(['/', '?', '#']).collect();
+        let at = parts.iter().position(|part| ["issues", "pull"].contains(part)).filter(|at| *at > 1)?;
+        let number = parts.get(at + 1).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()))?;
+        let kind = if parts[at] == "pull" { "PR" } else { "issue" };
+        let end = &word[word.find(address)? + address.len()..];
+        Some(format!("{} {kind} {number}{end}", parts[at - 1]))
+    };
+    // What is done with the files that a prompt begins with is said behind them.
+    let mut own = text;
+    while let Some((_, rest)) =
+        own.split_once([' ', '\n']).filter(|(first, rest)| first.starts_with('@') && count(rest) >= MIN_WORDS)
+    {
+        own = rest.trim_start();
+    }
+    let words = own.split_inclusive([' ', '\n']).map(|part| {
+        let word = part.trim_end_matches([' ', '\n']);
+        let name = named(word).unwrap_or_else(|| word.strip_prefix("#file:").unwrap_or(word).to_owned());
+        name + &part[word.len()..]
+    });
+    words.collect()
+}
+
+/// Strips the verb of a request where it stands a second time: `build a mast and build a jib`.
+fn without_repeated_verb(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let verb = words.first().copied().unwrap_or_default();
+    let repeats = |at: usize| at > 1 && is_conjunction(words[at - 1]) && words[at].eq_ignore_ascii_case(verb);
+    (0..words.len()).filter(|at| !repeats(*at)).map(|at| words[at]).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the line that stands alone behind words that say that something fails, in a block or without one: `we get this
+/// error:`.
+fn quoted_line(text: &str) -> Option<String> {
+    let is_fence = |line: &&str| line.starts_with("```");
+    let mut lines = text.lines().map(str::trim).peekable();
+    while let Some(lead) = lines.next() {
+        if !lead.ends_with(':') || !Signs::read(lead).has(Sign::Trouble) {
+            continue;
+        }
+        let is_fenced = lines.next_if(is_fence).is_some();
+        let line = lines.next()?;
+        let ends = lines.peek().is_none_or(|next| if is_fenced { is_fence(next) } else { next.is_empty() });
+        return Some(line.to_owned()).filter(|line| ends && count(line) >= MIN_WORDS && fits(line));
+    }
+    None
+}
+
 /// Returns a clause up to the end of its sentence. What only reports is told from the beginning of its sentence if all of it
 /// fits.
 fn told<'t>(sentences: &'t [String], clause: &Clause<'t>) -> &'t str {
     let at = clause.text.as_ptr().addr();
     let sentence = sentences.iter().find(|own| (own.as_ptr().addr()..own.as_ptr().addr() + own.len()).contains(&at));
-    let whole = sentence.map(|own| without_lead(own)).filter(|own| !clause.asks && !clause.orders && fits(own));
+    // `The problem is simple:` says nothing of it.
+    let is_led = |own: &&str| {
+        let lead = own.split_once(clause.text).and_then(|(before, _)| before.trim_end().strip_suffix(':'));
+        lead.is_some_and(|lead| count(lead) > 1 && content(lead) == 0 || Signs::read(lead).has(Sign::Cause))
+    };
+    let whole = sentence.map(|own| without_lead(own)).filter(|own| own.as_ptr().addr() <= at);
+    // `fix: ` says what is to become of the rest.
+    let is_verb = |own: &&str| own.split_once(": ").is_some_and(|(verb, _)| !verb.contains(' ') && begins_work(verb));
+    let tells = |own: &&str| !clause.asks && !clause.orders && !is_led(own) || is_verb(own);
+    let whole = whole.filter(|own| fits(own) && tells(own));
     whole.unwrap_or(clause.rest)
 }
 
@@ -173,9 +323,13 @@ fn shared_spans(answers: &[&str]) -> Vec<String> {
     shared.into_iter().map(|(span, _)| span.to_owned()).collect()
 }
 
-/// Returns the first heading of the last conclusion that names its matter.
+/// Returns the first heading of the last conclusion that names its matter, if that is about work.
 pub(super) fn last_heading(timeline: &Timeline<'_>) -> Option<String> {
-    let last = timeline.rounds.iter().rev().find_map(|round| conclusion(timeline, round))?;
+    let (round, last) = timeline.rounds.iter().rev().find_map(|round| Some((round, conclusion(timeline, round)?)))?;
+    let works = |deed: &Deed<'_>| deed.commits() || deed.edit().is_some();
+    if !timeline.deeds[round.deeds.clone()].iter().any(works) {
+        return None;
+    }
     heading(head(last.text, MAX_CONCLUSION_BYTES))
 }
 
@@ -193,7 +347,10 @@ fn heading(answer: &str) -> Option<String> {
 /// Returns the telling part of a line that a program printed: what stands behind its labels.
 fn fault(line: &str) -> String {
     let mut rest = line;
-    while let Some((_, after)) = rest.split_once(": ").filter(|(_, after)| count(after) >= MIN_WORDS) {
+    let says_little = |part: &str, rest: &str| count(part) < 2 || !fits(rest);
+    while let Some((_, after)) =
+        rest.split_once(": ").filter(|(part, after)| count(after) >= MIN_WORDS && says_little(part, rest))
+    {
         rest = after;
     }
     label(rest)
@@ -209,7 +366,8 @@ fn antecedent(clauses: &[Clause<'_>], at: usize) -> Option<String> {
     let follows = words.get(pointer + 1).copied().unwrap_or_default();
     let is_pronoun = !follows.is_empty() && (is_loose(follows) || ["it", "them"].contains(&words[pointer]));
     if is_pronoun {
-        let object = telling.clone().find_map(|clause| object(clause.text))?;
+        let is_other = |object: &Vec<&str>| !object.iter().any(|word| words.contains(word));
+        let object = telling.clone().filter_map(|clause| object(clause.text)).find(is_other)?;
         return Some([&words[..pointer], &object, &words[pointer + 1..]].concat().join(" "));
     }
     telling.clone().find(|clause| count(clause.text) >= MIN_WORDS).map(|clause| clause.text.to_owned())
@@ -218,11 +376,12 @@ fn antecedent(clauses: &[Clause<'_>], at: usize) -> Option<String> {
 /// Returns the words behind the first article or pronoun of a clause that follows no preposition, up to the end of the phrase.
 fn object(clause: &str) -> Option<Vec<&str>> {
     let words: Vec<&str> = clause.split_whitespace().collect();
-    let begins = |at: usize| is_article(words[at]) || is_pointer(words[at]);
+    let begins = |at: usize| is_article(words[at]) || Signs::read(words[at]).has(Sign::Pointer);
     let at =
         (0..words.len()).find(|at| begins(*at) && at.checked_sub(1).is_none_or(|before| !is_joint(words[before])))?;
     let object: Vec<&str> =
         words.into_iter().skip(at + 1).take_while(|word| !is_loose(word)).take(MAX_OBJECT).collect();
+    let object: Vec<&str> = object.into_iter().map(|word| word.trim_end_matches(['.', ',', ';'])).collect();
     (!object.is_empty()).then_some(object)
 }
 
