@@ -11,8 +11,9 @@ use super::attempt::in_its_directory;
 use super::command::{Command, Family, OPENING, Step, is_misuse, separate};
 use super::evidence::complaint;
 use super::excerpt::{one_line, without_filter_mark};
+use super::failure::shown_line;
 use super::file;
-use super::timeline::{Deed, Timeline};
+use super::timeline::{Deed, Message, Timeline};
 use baton_conversation::item::Outcome;
 
 /// Families of checks, the strongest first.
@@ -63,6 +64,12 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
     let best = passed().find(|(place, _)| *place > changed);
     let old = || passed().max_by_key(|(place, _)| *place).filter(|(_, check)| check.unclear <= changed);
     let (place, best) = best.or_else(old)?;
+    // Who shows it failing later knows better.
+    let shows = |said: &Message<'_>| said.place > place && said.text.contains(&best.text);
+    let mut prompts = timeline.rounds.iter().filter_map(|round| round.prompt);
+    if prompts.any(|said| shows(&said) && shown_line(said.text).is_some()) {
+        return None;
+    }
     // A part of a command checks something else.
     let told = one_line(&without_filter_mark(&best.text), LINE_CHARS);
     let is_part = OPENING.contains(&told.split(' ').next().unwrap_or_default());

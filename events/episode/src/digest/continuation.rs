@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::agent_choice;
 use super::check;
 use super::clause::{clause_within, shortened};
 use super::command::Command;
@@ -173,7 +174,7 @@ pub(super) fn concluded(
         let mut talks = said.iter().rev().filter(says);
         let remark = || said.iter().rev().map(|said| said.conclusion.told_or_remark()).find(|told| !told.is_empty());
         let Some(last) = talks.next() else { return found.or_else(remark) };
-        if found.is_some() {
+        if found.is_some() || is_worked_on(timeline, last) {
             return found;
         }
         return Some(match talks.next().filter(|before| is_short(last.told()) && stands(before)) {
@@ -215,19 +216,26 @@ pub(super) fn concluded(
 }
 
 /// Returns true if a conclusion only says what is wrong, and something was done about it: the work went on, or the person
-/// took up what it offers.
+/// took up what it offers or ordered that it be done.
 fn is_worked_on(timeline: &Timeline<'_>, said: &Said<'_>) -> bool {
     let message = said.conclusion.message;
-    let signs: Vec<Signs> = sentences(said.told()).iter().map(|said| Signs::read(said.text)).collect();
+    let read = |text: &str| sentences(text).iter().map(|said| Signs::read(said.text)).collect::<Vec<_>>();
     let is_wrong = |signs: &Signs| signs.has_any(&[Sign::Trouble, Sign::Cause]);
-    let next = timeline.rounds.iter().filter_map(|round| round.prompt).find(|said| said.place > message.place);
+    let told = read(said.told());
+    let next = timeline.rounds.iter().find(|round| round.prompt.is_some_and(|said| said.place > message.place));
     let is_taken_up = || {
-        let offers =
-            sentences(message.text).iter().rev().take(LAST_SENTENCES).any(|said| Signs::read(said.text).asks());
-        offers && next.is_some_and(|next| question::only_agrees(next.text))
+        let all = read(message.text);
+        let offers = all.iter().rev().take(LAST_SENTENCES).any(|signs| signs.asks());
+        let takes_up = |round: &Round<'_>| {
+            let text = round.prompt.map_or("", |said| said.text);
+            offers && question::only_agrees(text)
+                || Signs::read(text).begins(Sign::Order) && agent_choice::has_changed(timeline, round)
+        };
+        all.iter().any(is_wrong) && next.is_some_and(takes_up)
     };
-    let is_about = signs.first().is_some_and(is_wrong) || signs.iter().any(is_wrong) && is_taken_up();
-    is_about && !signs.iter().any(|signs| signs.has(Sign::Change)) && acts_since(timeline, message.place)
+    let is_of_work = told.iter().any(|signs| signs.has(Sign::Change));
+    let is_about = told.first().is_some_and(is_wrong) && !is_of_work;
+    (is_about || is_taken_up() && !(said.work.edits && is_of_work)) && acts_since(timeline, message.place)
 }
 
 /// Returns true if something was changed, or a command run that does more than look or commit, after a place.
@@ -294,7 +302,8 @@ struct Work {
 
 impl Work {
     fn of(timeline: &Timeline<'_>, round: &Round<'_>, is_main: bool) -> Self {
-        let deeds = &timeline.deeds[round.deeds.clone()];
+        let stands = round.deeds.clone().filter(|at| !timeline.undone.edits.contains(at));
+        let deeds: Vec<&Deed<'_>> = stands.map(|at| &timeline.deeds[at]).collect();
         let sends = |deed: &Deed<'_>| deed.parsed_command().is_some_and(|line| line.commits() || line.pushes());
         let paths: Vec<_> = deeds.iter().flat_map(|deed| file::written(deed)).map(|(path, ..)| path).collect();
         Self {
@@ -302,7 +311,7 @@ impl Work {
             lines: deeds.iter().flat_map(|deed| changed_by(timeline, deed)).map(|(_, lines)| lines).sum(),
             edits: !paths.is_empty(),
             edits_work: paths.iter().any(|path| !file::is_document(timeline.relative_path(path))),
-            delivers: deeds.iter().filter(|deed| deed.succeeded()).any(sends),
+            delivers: deeds.iter().any(|deed| deed.succeeded() && sends(deed)),
         }
     }
 

@@ -261,6 +261,10 @@ fn picked(prompt: &Message<'_>, earlier: &[Round<'_>]) -> Option<String> {
     let replies = earlier.iter().rev().filter_map(|round| round.replies.last()).take(OPTION_ROUNDS);
     let mut options = replies.enumerate().filter_map(|(back, reply)| named_option(reply.text, prompt.text, back > 0));
     let option = sentences(options.next()?).into_iter().next().map(|first| plain(first.text))?;
+    // `1. Should I look into it?` offers work.
+    if asks(&option) {
+        return None;
+    }
     Some(format!("User: {} ({option})", prompt.text))
 }
 

@@ -41,6 +41,8 @@ const MAX_QUESTIONS: usize = 4;
 const MAX_CONFIRMING: usize = 10;
 /// A shorter word says little about the matter, in bytes.
 const TELLING_BYTES: usize = 4;
+/// What git does with work that is ready.
+const DELIVERING: [&str; 3] = ["commit", "merge", "push"];
 /// Words before a step that the agent leaves to the person.
 const READY: [&str; 2] = ["Ready to ", "Ready for "];
 /// A longer prompt is a description or pasted text, in bytes.
@@ -84,6 +86,7 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], tree: &mu
     ends.next_steps.extend(put_off(timeline));
     ends.next_steps.extend(announced(timeline));
     add_stated(timeline, &mut ends, tree.also_modified.is_some());
+    ends.next_steps.retain(|step| !is_delivered(timeline, step));
     let mut told = SeenTexts::default();
     for list in [&mut ends.unresolved, &mut ends.next_steps] {
         list.retain(|entry| !entry.text.is_empty() && told.is_new(&entry.text));
@@ -91,6 +94,23 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], tree: &mu
         super::keep(list, MAX_ENTRIES, |_| true);
     }
     ends
+}
+
+/// Returns true if git did later what a step says: `Review and merge the pull request`.
+fn is_delivered(timeline: &Timeline<'_>, step: &Pointed) -> bool {
+    let text = step.text.to_lowercase();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let leads =
+        |at: usize| at == 0 || words[at - 1].ends_with([',', ':', ';']) || matches!(words[at - 1], "and" | "then");
+    let mut asked =
+        DELIVERING.iter().filter(|verb| (0..words.len()).any(|at| words[at] == **verb && leads(at))).peekable();
+    let later = || timeline.deeds.iter().filter(|deed| deed.line > step.line && deed.succeeded() && !deed.aside);
+    let does = |deed: &Deed<'_>, verb: &str| {
+        let steps = deed.parsed_command().map(Command::steps).unwrap_or_default();
+        let is_of_git = |text: &str| text.starts_with("git ") || text.starts_with("gh ");
+        steps.iter().any(|step| is_of_git(step.text()) && step.text().split(' ').any(|word| word == verb))
+    };
+    asked.peek().is_some() && asked.all(|verb| later().any(|deed| does(deed, verb)))
 }
 
 /// Returns true if a commit went through that had failed after a line: what its hook checks passed, or is not checked.
@@ -324,7 +344,10 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
     // An earlier one is not finished if no round since has ended with a conclusion.
     let place = |round: &Round<'_>| round.prompt.as_ref().map_or(0, |prompt| prompt.place);
     let mut since = timeline.rounds.iter().filter(|round| (matter.place..request.place).contains(&place(round)));
-    let is_over = since.any(|round| exchange::conclusion(timeline, round).is_some());
+    let is_word = |c: char| c.is_alphabetic() || c.is_whitespace();
+    let goes_on = Signs::read(request.text).begins(Sign::Order) && request.text.chars().all(is_word);
+    let edits = |round: &Round<'_>| !goes_on && timeline.deeds[round.deeds.clone()].iter().any(file::changes);
+    let is_over = since.any(|round| exchange::conclusion(timeline, round).is_some() || edits(round));
     let matter = if is_over { request } else { matter };
     told.map(|told| Pointed {
         text: format!("{told}: {}", one_line(matter.text, PROMPT_CHARS)),

@@ -245,7 +245,14 @@ fn paths<'w>(words: impl Iterator<Item = &'w str>) -> Paths {
 
 /// Returns true if the shell and git take a word as it stands.
 fn is_literal(word: &str) -> bool {
-    !word.contains(['$', '*', '?', '`', '[', '{', '…', '~', '\n']) && !word.starts_with([':', '-'])
+    // `app/[id]/page.tsx` is the name of a route.
+    let is_name = |inner: &str| {
+        let name = inner.split(']').next().unwrap_or_default().trim_start_matches('.');
+        name.len() > 1 && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    !word.contains(['$', '*', '?', '`', '{', '…', '~', '\n'])
+        && word.replace("[[", "[").split('[').skip(1).all(is_name)
+        && !word.starts_with([':', '-'])
 }
 
 fn is_revision(word: &str) -> bool {

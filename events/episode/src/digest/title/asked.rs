@@ -59,6 +59,10 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     let typed = typed(round.or_else(|| rounds.iter().find(says)).or(rounds.first())?);
     let text = with_names(typed);
     let text = text.as_str();
+    // What was pasted from a shell is about the error in it.
+    if let Some(line) = shown_line(text).filter(|_| text.starts_with(['➜', '❯'])) {
+        return Some(fault(&line)).filter(|title| !title.is_empty());
+    }
     let heading = text.lines().next().filter(|line| line.starts_with('#') && is_decoration(line));
     if let Some(heading) = heading.filter(|line| content(line) > 0 && (count(line) > 1 || !line.is_ascii())) {
         return Some(label(heading)).filter(|title| !title.is_empty());
@@ -278,7 +282,8 @@ pub(super) fn discussed(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<Strin
     if !shared.is_empty() && !asked.contains(&shared) {
         let both = format!("{asked}: {shared}");
         let named = timeline.rounds.iter().find_map(|round| with_matter(typed(round), &shared));
-        return named.or(Some(both)).filter(|title| count(title) <= MAX_WORDS).or(Some(shared));
+        let short = named.or(Some(both)).filter(|title| count(title) <= MAX_WORDS);
+        return short.or(Some(asked).filter(|asked| fits(asked) && !asked.split(' ').any(is_pointer))).or(Some(shared));
     }
     let prompt = task.rounds.iter().map(|at| typed(&timeline.rounds[*at])).find(|text| has_substance(text));
     let is_cut = prompt.is_some_and(|text| own_sentences(text).first().is_some_and(|first| !fits(first)));
