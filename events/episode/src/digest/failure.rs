@@ -34,6 +34,8 @@ use crate::lexicon::{Sign, Signs};
 use baton_conversation::filter::is_echo;
 use baton_conversation::item::{Act, Outcome};
 
+/// Parts of lines by which a forge says that checks have not ended, or that there are none.
+const WAITING: [&str; 2] = [" pending 0 https://", "no checks reported on"];
 /// Maximum number of open failures at a time; the oldest is dropped.
 const MAX_OPEN: usize = 200;
 /// Maximum number of later runs whose changes are told apart, per open failure.
@@ -133,6 +135,10 @@ impl<'a> Walk<'a, '_> {
 
     fn fail(&mut self, deed: &Deed<'a>, command: Option<&Command<'a>>, seen: Seen<'a>) {
         let complaint = complaint(deed);
+        // Checks that still run have not failed.
+        if WAITING.iter().any(|part| complaint.contains(part)) {
+            return;
+        }
         if self.is_expected(deed) || self.wrote(&complaint) && !self.leads_to_an_edit(deed) {
             return;
         }

@@ -438,8 +438,10 @@ impl<'a> Mended<'a> {
 
     /// Returns true if only documents were edited that a prompt does not name: what is written about an error mends none.
     fn is_of_documents(&self, prompt: &str) -> bool {
-        let is_other =
-            |path: &&str| file::is_document(path) && !prompt.contains(path.rsplit('/').next().unwrap_or(path));
+        let is_other = |path: &&str| {
+            (file::is_document(path) || file::is_text(path))
+                && !prompt.contains(path.rsplit('/').next().unwrap_or(path))
+        };
         !self.files.is_empty() && self.files.iter().all(is_other)
     }
 
