@@ -166,7 +166,7 @@ pub(super) fn concluded(
         };
     }
     let found = found_last(timeline, conclusions);
-    let says = |said: &&Said<'_>| !said.told().is_empty();
+    let says = |said: &&Said<'_>| !said.told().is_empty() && !said.work.is_gone;
     let stands = |said: &&Said<'_>| !superseded.iter().any(|gone| gone.line == said.conclusion.message.line);
     let works = |said: &Said<'_>| said.work.edits_work && says(&said);
     let edits = |said: &Said<'_>| said.work.edits && says(&said);
@@ -298,6 +298,8 @@ struct Work {
     edits_work: bool,
     /// True if it commits or pushes with success.
     delivers: bool,
+    /// True if it edited, and all of that was put back.
+    is_gone: bool,
 }
 
 impl Work {
@@ -312,6 +314,7 @@ impl Work {
             edits: !paths.is_empty(),
             edits_work: paths.iter().any(|path| !file::is_document(timeline.relative_path(path))),
             delivers: deeds.iter().any(|deed| deed.succeeded() && sends(deed)),
+            is_gone: paths.is_empty() && deeds.len() < round.deeds.len(),
         }
     }
 
@@ -323,6 +326,7 @@ impl Work {
             edits: self.edits || next.edits,
             edits_work: self.edits_work || next.edits_work,
             delivers: self.delivers || next.delivers,
+            is_gone: (self.is_gone || next.is_gone) && !self.edits && !next.edits,
         }
     }
 }

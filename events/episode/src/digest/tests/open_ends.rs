@@ -219,3 +219,21 @@ fn what_an_agent_leaves_is_no_broken_off_work() {
     assert_eq!((found.unresolved.len(), found.concluded.is_some()), (0, true), "{:?}", found.unresolved);
     assert_eq!(ends("Let me look at the rope.").unresolved.len(), 1);
 }
+
+#[test]
+fn what_git_did_later_is_no_next_step() {
+    let asked = || Session::default().prompt("Build the winch").edit("src/winch.rs", 3, 0);
+    let next = |session: Session| session.digest().next_steps.into_iter().map(|step| step.text).collect::<Vec<_>>();
+    let said = "The winch is built.\n\nNext steps:\n- Review and merge the branch\n- Paint the winch of the quay";
+    let listed = || asked().reply(said).prompt("go ahead");
+    assert_eq!(next(listed().ok("gh pr merge 7 --merge")), ["Paint the winch of the quay"]);
+    assert_eq!(next(listed().ok("git status")), ["Review and merge the branch", "Paint the winch of the quay"]);
+    assert_eq!(next(listed().failed("gh pr merge 7", 1, "not mergeable")).len(), 2);
+}
+
+#[test]
+fn checks_that_still_run_are_no_error() {
+    let checked = |said: &str| Session::default().prompt("Is it green?").failed("gh pr checks 7", 8, said).digest();
+    assert!(checked("Build the winch pending 0 https://forge.example/runs/1").errors.is_empty());
+    assert_eq!(checked("Build the winch fail 2m https://forge.example/runs/1").errors.len(), 1);
+}

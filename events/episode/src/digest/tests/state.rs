@@ -74,6 +74,26 @@ fn what_is_not_so_any_more_is_not_told() {
 }
 
 #[test]
+fn work_that_was_put_back_is_not_told() {
+    let tried = || {
+        let asked = winch().prompt("commit").ok("git commit -am 'Stop at the mark'").prompt("And the page?");
+        asked.edit("app/[id]/page.tsx", 2, 1).reply("The page of `Winch` now reads `params.id` first.")
+    };
+    let put_back = tried().prompt("undo that").ok("git restore 'app/[id]/page.tsx'");
+    check(put_back, WINCH);
+    check(tried(), &format!("{WINCH}. The page of `Winch` now reads `params.id` first."));
+}
+
+#[test]
+fn a_check_that_a_person_shows_failing_is_no_way_to_check() {
+    let passed = || winch().ok("make test").reply("It passes.");
+    let state = |session: Session| session.digest().state.check;
+    assert_eq!(state(passed()).as_deref(), Some("make test"));
+    let shown = passed().prompt("> make test\nerror: the winch is stuck\nmake: *** [test] Error 1");
+    assert_eq!(state(shown), None);
+}
+
+#[test]
 fn what_was_found_last_is_told_where_the_work_breaks_off() {
     let found = "Found it: the `Hoist` never reads the mark. It stops by the clock of `Timer` alone.";
     let looked = || winch().prompt("It slips").reply(found).read("src/timer.rs");
