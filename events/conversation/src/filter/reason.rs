@@ -150,7 +150,7 @@ fn reason_rank(line: &str) -> Rank {
         return Rank::Echo;
     }
     // `a.c:9:2: note: declared here` adds to a warning or an error.
-    if is_of_the_start(line) || line.contains(": note: ") {
+    if is_of_the_start(line) || is_note(line) {
         return Rank::Preamble;
     }
     // What stands below it says why.
@@ -172,6 +172,11 @@ fn reason_rank(line: &str) -> Rank {
         _ if finding(line).is_some() || line.starts_with("(fail) ") || is_marked(line) => Rank::Hint,
         other => other,
     }
+}
+
+/// True for what a compiler adds to another line: `a.c:9:2: note: declared here`.
+fn is_note(line: &str) -> bool {
+    line.split_once(": note: ").is_some_and(|(place, _)| place.ends_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Parts of lines that only repeat a failure, besides [`ECHOES`].

@@ -46,6 +46,8 @@ const MAX_SMALL: usize = 20;
 const NAMING_BYTES: usize = 4;
 /// Labels of a remark.
 static NOTES: WordList = WordList::new(crate::WORDS, "remarks");
+/// Words by which it is said that checks went well.
+const PASSING: [&str; 4] = ["pass", "passed", "passes", "passing"];
 /// Directory of an agent's own plans, which are no part of the work.
 const PLANS: &str = "/.claude/plans/";
 
@@ -212,8 +214,8 @@ impl Choice<'_> {
             .map(|before| plain(before.text));
         // How checks went is out of date soon.
         let says_enough = |before: &String| {
-            let is_result = Signs::read(before).has_any(&[Sign::Result, Sign::Works]);
-            !is_result && before.split_whitespace().count() >= MIN_WORDS || !before.is_ascii()
+            let is_result = before.split(|c: char| !c.is_alphanumeric()).any(|word| PASSING.contains(&word));
+            !is_result && (before.split_whitespace().count() >= MIN_WORDS || !before.is_ascii())
         };
         if is_connected(&text) {
             return Some(format!("{} {text}", before?));

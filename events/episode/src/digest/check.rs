@@ -64,8 +64,15 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
     let best = passed().find(|(place, _)| *place > changed);
     let old = || passed().max_by_key(|(place, _)| *place).filter(|(_, check)| check.unclear <= changed);
     let (place, best) = best.or_else(old)?;
-    // Who shows it failing later knows better.
-    let shows = |said: &Message<'_>| said.place > place && said.text.contains(&best.text);
+    // A person may show later that it fails.
+    let names = |text: &str| {
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        text.lines().any(|line| {
+            line.trim_end().ends_with(&best.text)
+                && !line.trim_end()[..line.trim_end().len() - best.text.len()].ends_with(is_word)
+        })
+    };
+    let shows = |said: &Message<'_>| said.place > place && names(said.text);
     let mut prompts = timeline.rounds.iter().filter_map(|round| round.prompt);
     if prompts.any(|said| shows(&said) && shown_line(said.text).is_some()) {
         return None;

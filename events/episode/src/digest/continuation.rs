@@ -45,6 +45,8 @@ const TELLING_CHARS: usize = 120;
 const ADDITION: u64 = 3;
 /// Maximum length of what a plan is about, in characters.
 const PLAN_CHARS: usize = 320;
+/// Maximum number of words before what was removed.
+const REMOVING_WORDS: usize = 2;
 /// Number of last sentences among which an offer is looked for.
 const LAST_SENTENCES: usize = 3;
 /// Fewest sentences of what the agent found.
@@ -153,12 +155,13 @@ pub(super) fn concluded(
     // What was done in a round that concludes nothing is told by the next one that does.
     let (mut begun, mut files) = (Work::default(), BTreeSet::new());
     for (at, (round, conclusion)) in timeline.rounds.iter().zip(conclusions).enumerate() {
-        let work = begun.with(Work::of(timeline, round, main.binary_search(&at).is_ok()));
+        let own = Work::of(timeline, round, main.binary_search(&at).is_ok());
+        let (edited, work) = (own.edits, begun.with(own));
         let deeds = timeline.deeds[round.deeds.clone()].iter();
         files.extend(deeds.flat_map(|deed| file::written(deed)).map(|(path, ..)| path.to_owned()));
         begun = match conclusion {
             Some(conclusion) => {
-                said.push(Said { conclusion, work, files: std::mem::take(&mut files) });
+                said.push(Said { conclusion, work, edited, files: std::mem::take(&mut files) });
                 Work::default()
             }
             None if work.edits => work,
@@ -220,7 +223,7 @@ pub(super) fn concluded(
 fn is_worked_on(timeline: &Timeline<'_>, said: &Said<'_>) -> bool {
     let message = said.conclusion.message;
     let read = |text: &str| sentences(text).iter().map(|said| Signs::read(said.text)).collect::<Vec<_>>();
-    let is_wrong = |signs: &Signs| signs.has_any(&[Sign::Trouble, Sign::Cause]);
+    let is_wrong = |signs: &Signs| signs.has_any(&[Sign::Defect, Sign::Cause]) && !signs.has(Sign::Works);
     let told = read(said.told());
     let next = timeline.rounds.iter().find(|round| round.prompt.is_some_and(|said| said.place > message.place));
     let is_taken_up = || {
@@ -234,14 +237,17 @@ fn is_worked_on(timeline: &Timeline<'_>, said: &Said<'_>) -> bool {
         all.iter().any(is_wrong) && next.is_some_and(takes_up)
     };
     let is_of_work = told.iter().any(|signs| signs.has(Sign::Change));
-    let is_about = told.first().is_some_and(is_wrong) && !is_of_work;
+    let is_about = told.first().is_some_and(is_wrong) && !is_of_work && !said.edited;
     (is_about || is_taken_up() && !(said.work.edits && is_of_work)) && acts_since(timeline, message.place)
 }
 
 /// Returns true if something was changed, or a command run that does more than look or commit, after a place.
 fn acts_since(timeline: &Timeline<'_>, place: usize) -> bool {
     let runs = |deed: &Deed<'_>| {
-        let is_of_git = |command: &Command| command.steps().iter().all(|step| step.name().starts_with("git "));
+        let is_git = |program: &str| matches!(program, "git" | "gh");
+        let is_of_git = |command: &Command| {
+            command.steps().iter().all(|step| is_git(step.text().split(' ').next().unwrap_or_default()))
+        };
         deed.parsed_command().is_some_and(|command| !command.only_looks() && !is_of_git(command))
     };
     timeline.deeds.iter().any(|deed| deed.began > place && deed.succeeded() && (deed.edit().is_some() || runs(deed)))
@@ -282,6 +288,8 @@ fn is_short(told: &str) -> bool {
 struct Said<'t> {
     conclusion: &'t Conclusion<'t, 't>,
     work: Work,
+    /// True if it edits something itself, and not only rounds before it that concluded nothing.
+    edited: bool,
     /// What it edits.
     files: BTreeSet<String>,
 }
@@ -339,8 +347,12 @@ impl<'t> Said<'t> {
     /// Returns true if it tells later that code is gone which another one names.
     fn takes_out(&self, other: &Self) -> bool {
         let is_named = |code: &str| !code.is_empty() && other.told().split('`').skip(1).step_by(2).any(|it| it == code);
+        // `Removed the `winch``, unlike `Removed a line from the `winch``.
         let ends = |said: &Sentence<'_>| {
-            Signs::read(said.text).has(Sign::Ended) && said.text.split('`').skip(1).step_by(2).any(is_named)
+            let mut parts = said.text.split('`');
+            let before = parts.next().unwrap_or_default();
+            let removes = before.split_whitespace().next().is_some_and(|verb| Signs::read(verb).has(Sign::Ended));
+            removes && before.split_whitespace().count() <= REMOVING_WORDS && parts.next().is_some_and(is_named)
         };
         let (message, earlier) = (self.conclusion.message, other.conclusion.message);
         message.place > earlier.place && sentences(message.text).iter().any(ends)

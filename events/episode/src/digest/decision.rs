@@ -64,6 +64,8 @@ pub(super) struct Decisions {
 struct Work {
     /// It changes something, sooner or later.
     changes: bool,
+    /// Place of the last change.
+    last_change: Option<usize>,
     /// See [`steering::first_change`].
     first_change: Option<usize>,
     /// See [`steering::revising`].
@@ -75,7 +77,8 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let mut found: Vec<Found> = Vec::new();
     let last_change = timeline.deeds.iter().rfind(|deed| is_change(deed)).map(|deed| deed.began);
     let first_change = steering::first_change(timeline).filter(|_| last_change.is_some());
-    let work = Work { changes: last_change.is_some(), first_change, revising: steering::revising(timeline) };
+    let work =
+        Work { changes: last_change.is_some(), last_change, first_change, revising: steering::revising(timeline) };
     let mut before: Option<&Round<'_>> = None;
     for (index, round) in timeline.rounds.iter().enumerate() {
         let said = round.prompt.as_ref().map(|prompt| of_prompt(timeline, (index, round), prompt, before, &work));
@@ -204,14 +207,13 @@ fn of_prompt(
     }
     let reply = round.replies.first();
     let agreed = reply.is_some_and(|reply| Signs::read(reply.text).begins(Sign::Assent));
-    let next = timeline.rounds.get(index + 1);
     let works = |round: &Round<'_>| {
         let plans = |deed: &Deed<'_>| plan::is_presented(deed);
         agent_choice::has_worked(timeline, round) || timeline.deeds[round.deeds.clone()].iter().any(plans)
     };
     let received = Reception {
         in_work: work.changes,
-        only_asked: asks(own) && !works(round) && !next.is_some_and(works),
+        only_asked: asks(own) && !works(round) && work.last_change.is_none_or(|place| place < prompt.place),
         is_short: prompt.text.trim().lines().count() <= SHORT_LINES,
         asked: before.replies.last().is_some_and(|reply| question::asks_several(reply.text)),
         agreed: agreed && agent_choice::has_worked(timeline, round),

@@ -39,6 +39,8 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
     // What the heading above announces, and whether items have followed it.
     let mut head: Option<bool> = None;
     let mut points = false;
+    // Where the part below the last heading begins.
+    let mut section = text.as_ptr();
     // Where the items begin, and whether the one above is only a label of nested ones.
     let (mut depth, mut is_lead) = (0, false);
     let mut in_table = false;
@@ -88,7 +90,7 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
             continue;
         }
         if is_decoration(bare) {
-            (head, points) = (announced_kind(bare), false);
+            (head, points, section) = (announced_kind(bare), false, bare.as_ptr());
             (depth, is_lead) = (0, false);
             continue;
         }
@@ -111,13 +113,15 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
                 let left = says_left(text).filter(|_| is_long);
                 found.extend(left.map(|next| Leftover { text, next, listed: false, labelled: false }));
                 let signs = Signs::read(sentence.text);
-                head = announced_kind(sentence.text).or_else(|| signs.begins(Sign::Propose).then_some(true));
-                points = false;
+                // Below a heading of what is recommended the list says it, and not what leads to it.
+                let goes_on = head.filter(|_| !points && signs.begins(Sign::Propose));
+                if goes_on.is_some() {
+                    found.retain(|left| !left.listed || left.text.as_ptr() < section);
+                }
+                (head, points) = (announced_kind(sentence.text).or(goes_on), false);
                 continue;
             }
-            // What is said of the cause is not to be done.
-            let explains = || Signs::read(sentence.text).has_any(&[Sign::Reason, Sign::Cause]);
-            let left = says_left(sentence.text).or_else(|| head.filter(|_| !is_idle(sentence.text) && !explains()));
+            let left = says_left(sentence.text).or(head.filter(|_| !is_idle(sentence.text)));
             let left = left.filter(|_| !says_nothing(sentence.text));
             let text = beside(sentence.text).unwrap_or(sentence.text);
             let (listed, labelled) = (head.is_some(), labelled(sentence.text).is_some());

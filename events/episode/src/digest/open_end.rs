@@ -31,7 +31,7 @@ const LAST_ROUNDS: usize = 2;
 const LISTED_ROUNDS: usize = 5;
 /// A question in fewer words does not name its matter: the sentence before is added.
 const TELLING_WORDS: usize = 7;
-/// Help with fewer words is no offer of anything.
+/// An offer of help in fewer words names no matter.
 const TELLING_HELP: usize = 4;
 /// Number of last sentences in which a closing question is looked for.
 const LAST_SENTENCES: usize = 3;
@@ -43,6 +43,8 @@ const MAX_CONFIRMING: usize = 10;
 const TELLING_BYTES: usize = 4;
 /// What git does with work that is ready.
 const DELIVERING: [&str; 3] = ["commit", "merge", "push"];
+/// What comes before that.
+const REVIEW: &str = "review";
 /// Words before a step that the agent leaves to the person.
 const READY: [&str; 2] = ["Ready to ", "Ready for "];
 /// A longer prompt is a description or pasted text, in bytes.
@@ -86,7 +88,8 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], tree: &mu
     ends.next_steps.extend(put_off(timeline));
     ends.next_steps.extend(announced(timeline));
     add_stated(timeline, &mut ends, tree.also_modified.is_some());
-    ends.next_steps.retain(|step| !is_delivered(timeline, step));
+    let delivered = delivered(timeline);
+    ends.next_steps.retain(|step| !is_delivered(step, &delivered));
     let mut told = SeenTexts::default();
     for list in [&mut ends.unresolved, &mut ends.next_steps] {
         list.retain(|entry| !entry.text.is_empty() && told.is_new(&entry.text));
@@ -96,21 +99,33 @@ pub(super) fn open_ends(timeline: &Timeline<'_>, failures: &[Failure], tree: &mu
     ends
 }
 
-/// Returns true if git did later what a step says: `Review and merge the pull request`.
-fn is_delivered(timeline: &Timeline<'_>, step: &Pointed) -> bool {
+/// Returns true if git did later all that a step says: `Review and merge the pull request`.
+fn is_delivered(step: &Pointed, delivered: &BTreeMap<&'static str, u64>) -> bool {
     let text = step.text.to_lowercase();
+    let text = text.rsplit_once(": ").map_or(text.as_str(), |(_, text)| text);
     let words: Vec<&str> = text.split_whitespace().collect();
-    let leads =
-        |at: usize| at == 0 || words[at - 1].ends_with([',', ':', ';']) || matches!(words[at - 1], "and" | "then");
-    let mut asked =
-        DELIVERING.iter().filter(|verb| (0..words.len()).any(|at| words[at] == **verb && leads(at))).peekable();
-    let later = || timeline.deeds.iter().filter(|deed| deed.line > step.line && deed.succeeded() && !deed.aside);
-    let does = |deed: &Deed<'_>, verb: &str| {
+    let leads = |at: &usize| *at == 0 || words[at - 1].ends_with([',', ';']) || matches!(words[at - 1], "and" | "then");
+    let verbs = (0..words.len()).filter(leads).map(|at| words[at]).filter(|verb| *verb != REVIEW);
+    let mut done = verbs.map(|verb| delivered.get(verb).is_some_and(|line| *line > step.line)).peekable();
+    done.peek().is_some() && done.all(|done| done)
+}
+
+/// Returns the line of the last call by which git did what is named so.
+fn delivered(timeline: &Timeline<'_>) -> BTreeMap<&'static str, u64> {
+    let mut lines = BTreeMap::new();
+    for deed in timeline.deeds.iter().filter(|deed| deed.succeeded() && !deed.aside) {
         let steps = deed.parsed_command().map(Command::steps).unwrap_or_default();
-        let is_of_git = |text: &str| text.starts_with("git ") || text.starts_with("gh ");
-        steps.iter().any(|step| is_of_git(step.text()) && step.text().split(' ').any(|word| word == verb))
-    };
-    asked.peek().is_some() && asked.all(|verb| later().any(|deed| does(deed, verb)))
+        let does = |verb: &str| {
+            let is_verb = |text: &str| {
+                text.strip_prefix("gh pr ")
+                    .or(text.strip_prefix("git "))
+                    .is_some_and(|rest| rest.split(' ').next() == Some(verb))
+            };
+            steps.iter().any(|step| is_verb(step.text()))
+        };
+        lines.extend(DELIVERING.iter().filter(|verb| does(verb)).map(|verb| (*verb, deed.line)));
+    }
+    lines
 }
 
 /// Returns true if a commit went through that had failed after a line: what its hook checks passed, or is not checked.
@@ -135,7 +150,7 @@ fn got_around(timeline: &Timeline<'_>, failure: &ErrorLine) -> bool {
         let none = sentence.text.split_whitespace().any(|word| matches!(word, "0" | "no" | "zero"));
         let lower = sentence.text.to_lowercase();
         let fails = telling_words(&lower).any(|word| word == "failures");
-        let is_fine = none || signs.has(Sign::Needless);
+        let is_fine = none || signs.has(Sign::Needless) && !lower.contains(" but ");
         let wrong = (fails || signs.has_any(&[Sign::Trouble, Sign::Defect, Sign::Setback])) && !is_fine;
         let names_check = telling_words(&check).any(|word| lower.contains(word));
         let succeeds = signs.has_any(&[Sign::Result, Sign::Works, Sign::Change]);
@@ -154,9 +169,18 @@ fn got_around(timeline: &Timeline<'_>, failure: &ErrorLine) -> bool {
 
 /// Returns commands and changes that have no result, or were interrupted, with nothing after them in the last round of work.
 fn without_end(timeline: &Timeline<'_>) -> Vec<Pointed> {
-    let works = |deed: &Deed<'_>| matches!(deed.act(), Act::Shell | Act::Edit) && !deed.aside;
-    let last = timeline.rounds.iter().rfind(|round| timeline.deeds[round.deeds.clone()].iter().any(works));
-    let Some(last) = last.or(timeline.rounds.last()) else { return Vec::new() };
+    let works = |round: &Round<'_>| {
+        let is_work = |deed: &Deed<'_>| matches!(deed.act(), Act::Shell | Act::Edit) && !deed.aside;
+        timeline.deeds[round.deeds.clone()].iter().any(is_work)
+    };
+    // A question may stand behind it, unless that says that all is well.
+    let last = match &timeline.rounds[..] {
+        [.., before, last] if !works(last) && works(before) && !last.prompt.is_some_and(|said| is_fine(said.text)) => {
+            before
+        }
+        [.., last] => last,
+        [] => return Vec::new(),
+    };
     let replied = last.replies.last().map_or(0, |reply| reply.place);
     let deeds = timeline.deeds[last.deeds.clone()].iter();
     let cut = deeds.filter(|deed| {
@@ -216,12 +240,13 @@ fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
     }
     let sentences = sentences(reply.text).into_iter().filter(|sentence| !sentence.point && !sentence.quoted);
     let clauses: Vec<&str> = sentences.flat_map(|sentence| sentence.text.split(", ")).collect();
-    let announces = |clause: &&&str| {
-        let signs = Signs::read(clause);
-        let looks = Signs::read(&without_announcement(clause)).begins(Sign::Look);
-        signs.begins(Sign::Announce) && !signs.has(Sign::Look) && !looks
-    };
+    // What is only looked at comes before the work.
+    let announces = |clause: &&&str| Signs::read(clause).begins(Sign::Begin);
     let clause = clauses.iter().rfind(announces)?.trim_start_matches("then ").trim_end_matches([':', '：']);
+    let looks = Signs::read(clause).has(Sign::Look) || Signs::read(&without_announcement(clause)).begins(Sign::Look);
+    if looks {
+        return None;
+    }
     Some(pointed(&without_announcement(clause), reply))
 }
 
@@ -313,8 +338,7 @@ fn is_mere_help(question: &str) -> bool {
 
 /// Returns the last request if nothing was done or said after it, or the work on it breaks off.
 fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Pointed> {
-    let is_over = |text: &str| is_courtesy(text) || confirms(text);
-    let request = work::requests(timeline).last().filter(|request| !is_over(request.text))?;
+    let request = work::requests(timeline).last().filter(|request| !is_fine(request.text))?;
     if last.prompt.as_ref().is_none_or(|prompt| prompt.place != request.place) {
         return None;
     }
@@ -354,6 +378,11 @@ fn unanswered_request(timeline: &Timeline<'_>, last: &Round<'_>) -> Option<Point
         line: matter.line,
         at: matter.at,
     })
+}
+
+/// Returns true for thanks, or a word that all is well.
+fn is_fine(text: &str) -> bool {
+    is_courtesy(text) || confirms(text)
 }
 
 /// Returns true for a short word that all is well, or that nothing is to be done.

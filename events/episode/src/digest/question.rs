@@ -31,6 +31,8 @@ const LABELLING: [&str; 2] = [OPTION, "number"];
 /// More words say more than which option is meant.
 const MAX_NAMING_WORDS: usize = 5;
 
+/// Number of last sentences of a reply that count as its questions.
+const CLOSING: usize = 6;
 /// Number of words before what a question proposes: `Should I`, `Would you like me to`.
 const LEAD_WORDS: RangeInclusive<usize> = 2..=5;
 
@@ -136,14 +138,20 @@ pub(super) fn reports(deed: Option<&Deed<'_>>, answer: &str) -> bool {
     let options =
         asked.into_iter().flatten().filter_map(|question| question.get("options")).filter_map(Value::as_array);
     let mut labels = options.flatten().filter_map(|option| option.get("label")).filter_map(Value::as_str);
-    let tells_trouble = signs.has_any(&[Sign::Trouble, Sign::Cause])
-        && !signs.has_any(&[Sign::Direct, Sign::Steer, Sign::Contrast, Sign::Suggest]);
-    signs.has(Sign::Works) || tells_trouble && labels.all(|label| label != answer)
+    let (answer, mut is_option) = (answer.to_lowercase(), false);
+    let names_option = labels.any(|label| {
+        let label = label.to_lowercase();
+        is_option |= label == answer;
+        answer.contains(&label)
+    });
+    // `Yes, it works fine` is the state of a thing; `yes, that works` agrees.
+    signs.has(Sign::Works) && is_option || signs.has_any(&[Sign::Defect, Sign::Cause]) && !names_option
 }
 
 /// Returns true if a reply asks more than one question: who answers decides.
 pub(super) fn asks_several(reply: &str) -> bool {
-    sentences(reply).iter().filter(|said| !said.quoted && Signs::read(said.text).asks()).count() > 1
+    let all = sentences(reply);
+    all.iter().rev().take(CLOSING).filter(|said| !said.quoted && Signs::read(said.text).asks()).count() > 1
 }
 
 /// Returns true if an answer only agrees: `yes`, `ok, do it`.

@@ -57,7 +57,7 @@ pub(super) struct Clause<'a> {
     /// True if it begins with an order such as `look`, `fix`.
     pub(super) orders: bool,
     pub(super) troubles: bool,
-    /// True if it begins with a verb of work: `compare`, `grease`.
+    /// True if it begins with a verb of work: `compare`, `build`.
     pub(super) works: bool,
     /// True if it tells which way to go, and is no request by words of its own.
     steers: bool,
@@ -208,7 +208,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
             negates: NEGATIONS.iter().any(|word| text.to_lowercase().starts_with(word)),
             troubles: signs.has(Sign::Trouble),
             works: begins_work(text) && !reports,
-            points: points(text) || ROLES.begins(&text.to_lowercase()),
+            points: points(text) || is_role(&text.to_lowercase()),
             content: content(text),
         });
         from = next;
@@ -251,6 +251,11 @@ fn is_degree(after: &str) -> bool {
     let mut words = after.split(' ');
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     PURPOSES.contains(&second) || !is_loose(first) && !signs.begins(Sign::Direct) && !begins_work(after)
+}
+
+/// Returns true if a text in lower case says who the agent shall be.
+fn is_role(text: &str) -> bool {
+    ROLES.iter().any(|role| text.strip_prefix(*role).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)))
 }
 
 /// Returns true if a conjunction stands between two quoted names: "`winch` and `jib`".
@@ -313,7 +318,8 @@ pub(super) fn content(clause: &str) -> usize {
 /// Strips the command before a request that says by itself what is wanted: `/plan mend the winch`.
 pub(super) fn without_command(text: &str) -> &str {
     let command = text.strip_prefix('/').and_then(|rest| rest.split_once(char::is_whitespace));
-    let begins = |rest: &str| clauses(rest).first().is_some_and(|first| first.asks || first.orders);
+    let begins =
+        |rest: &str| clauses(head(rest, MAX_SENTENCE_BYTES)).first().is_some_and(|first| first.asks || first.orders);
     let tells = |(name, rest): &(&str, &str)| *name == "plan" || !name.contains(['/', '.']) && begins(rest);
     let request = command.filter(tells).map(|(_, rest)| rest.trim_start());
     request.filter(|rest| count(rest) >= MIN_WORDS).unwrap_or(text)
@@ -372,14 +378,19 @@ pub(super) fn without_lead(text: &str) -> &str {
     split_lead(text).0
 }
 
+/// Returns a text in lower case with all letters in their places.
+fn folded(text: &str) -> String {
+    let fold = |c: char| c.to_lowercase().next().filter(|lower| lower.len_utf8() == c.len_utf8()).unwrap_or(c);
+    text.chars().map(fold).collect()
+}
+
 /// Strips a greeting, politeness and everything else before the request.
 fn split_lead(text: &str) -> (&str, Lead) {
     let text = without_salutation(text).trim_start();
     let text = &text[list_marker(text).unwrap_or(0)..];
     let praised = text.split_once([',', '!']).filter(|(praise, rest)| is_courtesy(praise) && count(rest) >= MIN_WORDS);
     let text = praised.map_or(text, |(_, rest)| rest.trim_start());
-    // The places are the same in both.
-    let lower = text.to_ascii_lowercase();
+    let lower = folded(text);
     let lower = lower.as_str();
     let is_start = |at: &usize| lower[..*at].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
     let starts = lower.char_indices().map(|(at, _)| at).filter(is_start);
@@ -394,7 +405,7 @@ fn split_lead(text: &str) -> (&str, Lead) {
     let mut kind = if end.is_some() { Lead::Request } else { Lead::None };
     let mut rest = end.map_or(text, |end| text[end..].trim_start_matches([' ', ',']));
     for _ in 0..4 {
-        let lower = rest.to_ascii_lowercase();
+        let lower = folded(rest);
         let begins = |lead: &&&str| lower.strip_prefix(**lead).is_some_and(|after| after.starts_with([' ', ',']));
         let report = REPORTS.iter().find(begins);
         let Some(after) = report.or_else(|| LEADS.iter().find(begins)).and_then(|lead| rest.get(lead.len()..)) else {

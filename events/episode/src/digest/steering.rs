@@ -16,8 +16,6 @@ use baton_conversation::quoted_text::own_words;
 
 /// A word of fewer bytes says nothing of what is asked.
 const TELLING_BYTES: usize = 5;
-/// A shorter line says nothing of its own, in bytes.
-const TELLING_LINE: usize = 8;
 /// Words before the verb of what a person tells.
 const GOVERNING: [&str; 5] = ["don't ", "do not ", "never ", "always ", "use "];
 
@@ -61,8 +59,8 @@ pub(super) struct Refined {
     text: String,
     /// The files' names.
     files: BTreeSet<String>,
-    /// Something that the session wrote before is replaced.
-    revises: bool,
+    /// Where something that the session wrote before is replaced: the words that only the old or only the new text has.
+    revised: BTreeSet<String>,
 }
 
 impl Refined {
@@ -86,8 +84,13 @@ impl Refined {
         let texts =
             edits.iter().flat_map(|edit| [&*edit.old_text, &*edit.new_text]).chain(files.iter().map(String::as_str));
         let said = round.replies.iter().map(|reply| head(reply.text, MAX_REPLY_BYTES));
-        let revises = revising.range(round.deeds.clone()).next().is_some();
-        Self { text: texts.chain(said).collect::<Vec<_>>().join(" ").to_lowercase(), files, revises }
+        let edit = |at: &usize| timeline.deeds[*at].effect();
+        let revised = revising.range(round.deeds.clone()).filter_map(edit).flat_map(|edit| {
+            let (old, new) = (significant_words(&edit.old_text), significant_words(&edit.new_text));
+            old.symmetric_difference(&new).cloned().collect::<Vec<_>>()
+        });
+        let revised = revised.collect();
+        Self { text: texts.chain(said).collect::<Vec<_>>().join(" ").to_lowercase(), files, revised }
     }
 
     /// Returns true if what a clause names was changed.
@@ -96,6 +99,11 @@ impl Refined {
         words.retain(|word| word.len() >= TELLING_BYTES);
         let shown = words.iter().filter(|word| self.text.contains(word.as_str())).count();
         shown > 1 || shown * 2 >= words.len().max(1)
+    }
+
+    /// Returns true if what a clause names was written or taken out in place of earlier words of the session.
+    fn revises(&self, clause: &str) -> bool {
+        !self.revised.is_disjoint(&significant_words(clause))
     }
 
     /// Returns in which file the change was made, if it is one that the clause does not name.
@@ -120,7 +128,9 @@ fn changes(timeline: &Timeline<'_>, deed: &Deed<'_>) -> bool {
 /// Returns the indices of the edits that replace lines which the session wrote for an earlier prompt.
 pub(super) fn revising(timeline: &Timeline<'_>) -> BTreeSet<usize> {
     fn telling(text: &str) -> impl Iterator<Item = &str> {
-        text.lines().map(str::trim).filter(|line| line.len() >= TELLING_LINE)
+        let is_telling =
+            |line: &&str| line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count() > 1;
+        text.lines().map(str::trim).filter(is_telling)
     }
     let mut written: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut found = BTreeSet::new();
@@ -181,11 +191,12 @@ pub(super) fn steering(clause: &str, received: &Reception) -> Option<Steering> {
         return Some(Steering::Told);
     }
     // What asks for other words than those that were written chooses them, in any language.
-    let is_idle = || {
+    let tells_else = || {
         let of_trouble = [Sign::Trouble, Sign::Defect, Sign::Absent, Sign::Setback, Sign::Works];
-        signs.has_any(&of_trouble) || rest_signs.begins(Sign::Request) || rest_signs.begins(Sign::Question)
+        signs.has_any(&of_trouble)
+            || [Sign::Request, Sign::Question, Sign::Speaker].iter().any(|sign| rest_signs.begins(*sign))
     };
-    let revises = received.refined.revises && received.is_short && !is_idle();
+    let revises = received.is_short && received.refined.revises(rest) && !tells_else();
     let checks =
         || orders(rest).any(|part| [Sign::Look, Sign::Order].iter().any(|sign| Signs::read(&part).begins(*sign)));
     ((directs || revises) && received.refined.shows(rest) && !checks()).then_some(Steering::Refining)

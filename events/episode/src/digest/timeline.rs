@@ -18,6 +18,13 @@ use baton_conversation::record::Timestamp;
 const API_ERROR: &str = "API Error";
 /// The same where it is not marked as a notice.
 const UNMARKED_API_ERROR: &str = "API Error: ";
+
+/// Returns true for a reply that is such a notice: `API Error: 529 overloaded`.
+fn is_refusal(text: &str) -> bool {
+    let code = text.strip_prefix(UNMARKED_API_ERROR);
+    code.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) && text.trim_end().lines().count() == 1
+}
+
 /// A text of the conversation and its position.
 #[derive(Clone, Copy)]
 pub(super) struct Message<'a> {
@@ -176,7 +183,7 @@ impl<'a> Timeline<'a> {
                 Body::Reply { .. } if !show.keep_agent_responses => {}
                 Body::Call(_) | Body::Result(_) if !show.keep_tool_structure => {}
                 // Older versions of the agent do not mark it.
-                Body::Reply { text } if !aside && text.starts_with(UNMARKED_API_ERROR) => {
+                Body::Reply { text } if !aside && is_refusal(text) => {
                     timeline.round().refusal = Some(said(text));
                 }
                 Body::Reply { text } if !aside => {

@@ -1,4 +1,4 @@
-//! Of decisions that are told several times, the ones that stay.
+//! Which decisions stay of those that are told several times.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,19 @@ use super::super::steering::without_place;
 /// Two texts of fewer words are not compared.
 pub(super) const TELLING_WORDS: usize = 4;
 
-/// Drops what prompts say more than once in the same words: it stands in a text that is pasted each time.
+/// Drops what prompts say more than once in the same words if they do so with several sentences: that is a text which is
+/// pasted each time. Of a single sentence the last one stays.
 pub(super) fn without_templates(found: &mut Vec<Found>) {
     let mut lines: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
     for one in found.iter().filter(|one| one.by_person) {
         lines.entry(one.said.text.clone()).or_default().insert(one.said.line);
     }
-    found.retain(|one| lines.get(&one.said.text).is_none_or(|lines| lines.len() == 1));
+    let mut repeated: BTreeMap<&BTreeSet<u64>, usize> = BTreeMap::new();
+    lines.values().filter(|lines| lines.len() > 1).for_each(|lines| *repeated.entry(lines).or_default() += 1);
+    found.retain(|one| {
+        let Some(lines) = lines.get(&one.said.text).filter(|_| one.by_person) else { return true };
+        lines.len() == 1 || repeated.get(lines) == Some(&1) && lines.last() == Some(&one.said.line)
+    });
 }
 
 /// Returns true if two texts share half of the words of the shorter one.

@@ -147,7 +147,10 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
 /// Returns true if a commit of a round calls itself a fix.
 fn commits_fix(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
     let subject = |deed: &Deed<'_>| deed.call.and_then(|call| call.commit.as_ref()).map(|text| text.to_lowercase());
-    let fixes = |deed: &Deed<'_>| deed.succeeded() && subject(deed).is_some_and(|text| text.starts_with("fix"));
+    // `fixtures: more of them` is none.
+    let is_fix =
+        |text: &str| text.strip_prefix("fix").is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphabetic()));
+    let fixes = |deed: &Deed<'_>| deed.succeeded() && subject(deed).is_some_and(|text| is_fix(&text));
     timeline.deeds[round.deeds.clone()].iter().any(fixes)
 }
 
@@ -438,9 +441,10 @@ impl<'a> Mended<'a> {
 
     /// Returns true if only documents were edited that a prompt does not name: what is written about an error mends none.
     fn is_of_documents(&self, prompt: &str) -> bool {
+        let prompt = prompt.to_lowercase();
         let is_other = |path: &&str| {
-            (file::is_document(path) || file::is_text(path))
-                && !prompt.contains(path.rsplit('/').next().unwrap_or(path))
+            let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+            file::is_document(path) && !prompt.contains(name.split('.').next().unwrap_or(&name))
         };
         !self.files.is_empty() && self.files.iter().all(is_other)
     }

@@ -85,8 +85,10 @@ fn is_output(line: &str) -> bool {
     };
     let timed = line.len() > 8 && line.bytes().take(8).all(|b| b.is_ascii_digit() || matches!(b, b':' | b'-' | b'.'));
     let begins = ["at ", "diff --git", "@@ ", "Traceback", "error:", "error[", "Error:", "npm ERR", "fatal:"];
-    tagged.is_some_and(is_tag)
-        || timed
-        || line.starts_with(['➜', '❯'])
-        || begins.iter().any(|start| line.starts_with(start))
+    tagged.is_some_and(is_tag) || timed || is_shell_line(line) || begins.iter().any(|start| line.starts_with(start))
+}
+
+/// Returns true for a line that a shell shows before what is typed: `➜ crane git:(main) make`, `❯ make`.
+fn is_shell_line(line: &str) -> bool {
+    line.starts_with('❯') || line.starts_with('➜') && line.contains(" git:(")
 }

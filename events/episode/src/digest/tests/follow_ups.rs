@@ -58,12 +58,16 @@ fn an_answer_to_several_questions_decides() {
 
 #[test]
 fn what_stands_in_a_pasted_text_each_time_decides_nothing() {
-    let rule = "Check the winch. Keep the list of parts short and sorted.";
+    let rule = "Check the winch. Keep the list of parts short and sorted. Keep the winch greased all year.";
     let twice = built().prompt(rule).edit("parts.txt", 1, 0).reply("Done.").prompt(rule).edit("parts.txt", 1, 0);
     check(twice, &[]);
     let once = built().prompt(rule).edit("parts.txt", 1, 0);
-    check(once, &["User: Keep the list of parts short and sorted."]);
-    check(built().prompt("see\n➜ crane git:(main) ✗ use the winch here").edit("src/winch.rs", 1, 0), &[]);
+    let told = ["User: Keep the list of parts short and sorted.", "User: Keep the winch greased all year."];
+    check(once, &told);
+    let one = "Use the long rope, not the short one";
+    let insists = built().prompt(one).edit("parts.txt", 1, 0).prompt(one).edit("parts.txt", 2, 0);
+    check(insists, &[&format!("User: {one}")]);
+    check(built().prompt("see\n➜ crane git:(main) ✗ ls\nUse the winch here").edit("src/winch.rs", 1, 0), &[]);
     check(built().prompt("How does it turn? Don't run anything.").reply("By its drum."), &[]);
 }
 

@@ -36,6 +36,12 @@ const MIN_CONTENT: usize = 2;
 const MAX_OBJECT: usize = 3;
 /// Only this much of a conclusion is read for its code spans and heading, in bytes.
 const MAX_CONCLUSION_BYTES: usize = 20_000;
+/// Verbs of what is done about an error.
+static REPAIRING: WordList = WordList::new(crate::WORDS, "repairing verbs");
+/// Only this much of a line is read for what it asks, in bytes.
+const MAX_SPAN_BYTES: usize = 400;
+/// Maximum number of files that a prompt mentions before what it says.
+const MAX_MENTIONS: usize = 16;
 /// Maximum number of code spans in a title.
 const MAX_SPANS: usize = 2;
 
@@ -87,8 +93,16 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     // `Fix it` is about the error.
     let fault = || {
         let told = shown()?;
-        let points = |line: &&str| begins_work(line) && line.split_whitespace().nth(1).is_some_and(is_pointer);
-        let verb = text.lines().map(without_lead).find(points).and_then(|line| line.split(' ').next()).map(capitalised);
+        let points = |line: &&str| {
+            REPAIRING.begins(&line.to_lowercase()) && line.split_whitespace().nth(1).is_some_and(is_pointer)
+        };
+        let verb = text
+            .lines()
+            .filter(|line| line.len() < MAX_SPAN_BYTES)
+            .map(without_lead)
+            .find(points)
+            .and_then(|line| line.split(' ').next())
+            .map(capitalised);
         Some(verb.map(|verb| format!("{verb}: {told}")).filter(|whole| count(whole) <= MAX_WORDS).unwrap_or(told))
     };
     let chosen = choose(&clauses, is_pasted).map(|clause| without_wish(told(&own, clause)));
@@ -166,10 +180,10 @@ fn headline(text: &str) -> Option<String> {
 /// Returns the question that a request is about: `find out why the winch hums`.
 fn embedded_question(text: &str) -> Option<&str> {
     let signs = Signs::read(text);
-    let looks = signs.begins(Sign::Look) || signs.begins(Sign::Order);
+    let looks = signs.begins(Sign::Look) || signs.begins(Sign::Order) && !begins_work(text);
     let word = text.split(' ').find(|word| QUESTIONS.has(&word.to_lowercase()))?;
     let (lead, question) = text.split_at(word.as_ptr().addr() - text.as_ptr().addr());
-    let leads = looks || (1..=MIN_WORDS + 1).contains(&count(lead));
+    let leads = looks || (1..=MIN_WORDS + 1).contains(&count(lead)) && !begins_work(lead);
     (leads && count(question) > MIN_WORDS).then_some(question)
 }
 
@@ -212,10 +226,13 @@ fn with_names(text: &str) -> String {
     };
     // What is done with the files that a prompt begins with is said behind them.
     let mut own = text;
-    while let Some((_, rest)) =
-        own.split_once([' ', '\n']).filter(|(first, rest)| first.starts_with('@') && count(rest) >= MIN_WORDS)
-    {
-        own = rest.trim_start();
+    for _ in 0..MAX_MENTIONS {
+        let is_file =
+            |word: &str| word.starts_with('@') && (word.contains('.') || word.ends_with('/') || word.starts_with("@/"));
+        let rest = own.split_once([' ', '\n']).filter(|(first, _)| is_file(first)).map(|(_, rest)| rest.trim_start());
+        let rest = rest.filter(|rest| rest.starts_with('@') || count(head(rest, MAX_SPAN_BYTES)) >= MIN_WORDS);
+        let Some(rest) = rest else { break };
+        own = rest;
     }
     let words = own.split_inclusive([' ', '\n']).map(|part| {
         let word = part.trim_end_matches([' ', '\n']);
