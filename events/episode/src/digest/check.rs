@@ -67,10 +67,9 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
     // A person may show later that it fails.
     let names = |text: &str| {
         let is_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-        text.lines().any(|line| {
-            line.trim_end().ends_with(&best.text)
-                && !line.trim_end()[..line.trim_end().len() - best.text.len()].ends_with(is_word)
-        })
+        let ends =
+            |line: &str| line.trim_end().strip_suffix(&*best.text).is_some_and(|before| !before.ends_with(is_word));
+        text.lines().any(ends)
     };
     let shows = |said: &Message<'_>| said.place > place && names(said.text);
     let mut prompts = timeline.rounds.iter().filter_map(|round| round.prompt);

@@ -41,7 +41,7 @@ static REPORTS: WordList = WordList::new(crate::WORDS, "reports");
 /// What says who the agent shall be.
 static ROLES: WordList = WordList::new(crate::WORDS, "roles");
 /// Words that lead to what is said, wished or known.
-static THAT: WordList = WordList::new(crate::WORDS, "that words");
+pub(super) static THAT: WordList = WordList::new(crate::WORDS, "that words");
 /// Verbs with which work is asked for.
 static TASKS: WordList = WordList::new(crate::WORDS, "task verbs");
 /// Words that name no matter.

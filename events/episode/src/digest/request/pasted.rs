@@ -65,7 +65,7 @@ fn without_leading_block(text: &str) -> &str {
 
 /// Returns true for a line of a block: a fence, output, a line of data, of markup, of a table, of a terminal.
 fn is_block(line: &str) -> bool {
-    let begins = ["```", "$ ", "> ", "❯", "│", "└", "├", "┌", "|"].iter().any(|start| line.starts_with(start));
+    let begins = ["```", "$ ", "> ", "│", "└", "├", "┌", "|"].iter().any(|start| line.starts_with(start));
     let is_markup = line.starts_with('<') && line.ends_with('>');
     let inner = line.strip_prefix(['{', '[']).map(str::trim_start);
     let is_data = line.starts_with(['}', ']'])

@@ -9,7 +9,7 @@ use super::super::label::{
 };
 use super::super::outcome::chief;
 use super::super::request::{
-    Clause, before_log, begins_work, choose, clauses, content, has_substance, is_pointer, leading_sentences,
+    Clause, THAT, before_log, begins_work, choose, clauses, content, has_substance, is_pointer, leading_sentences,
     only_looks, only_steers, own_sentences, without_command, without_lead,
 };
 use super::super::sentence::{is_decoration, plain};
@@ -24,8 +24,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const DOERS: [&str; 9] = ["i", "i've", "i’ve", "have", "successfully", "now", "also", "just", "we"];
 /// What leads to how something shall be.
 static WISHES: WordList = WordList::new(crate::WORDS, "wishes");
-/// Words that lead to what is said, wished or known.
-static THAT: WordList = WordList::new(crate::WORDS, "that words");
 /// Words that begin a question within a sentence.
 static QUESTIONS: WordList = WordList::new(crate::WORDS, "embedded questions");
 /// What a long title can do without.
@@ -110,7 +108,7 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     let names = |text: &&str| {
         let mut words = text.split_whitespace();
         let (first, last) = (words.next().unwrap_or_default(), words.last().unwrap_or_default());
-        // What is behind `with` stands in the block below.
+        // A text that ends in `with` goes on in a block.
         if is_joint(last.trim_end_matches(':')) {
             return false;
         }
