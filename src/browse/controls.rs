@@ -34,7 +34,6 @@ impl App {
             Event::Happened(Happened::Gone) => self.wish = Some(Wish::Leave(None)),
             Event::Answered(answer) => self.answer(*answer),
         }
-        self.fetch();
     }
 
     fn input(&mut self, input: Input) {

@@ -197,20 +197,22 @@ impl Conversation {
         self.try_jump();
     }
 
-    /// What is to be fetched now, if anything.
+    /// What is to be fetched now, if anything. Before it is drawn nobody knows how much.
     pub(super) fn wanted_fetch(&mut self) -> Option<Fetch> {
         self.try_jump();
-        if self.fetching.is_some() {
+        if self.fetching.is_some() || self.width == 0 {
             return None;
         }
         let near = self.height * 2;
+        let is_due = self.due().is_some_and(|due| due <= Instant::now());
         let wanted = match self.pending {
+            _ if self.has_failed() => is_due.then(|| Fetch::Grown(0)),
             Some(Jump::To(line)) => Some(Fetch::Around(line)),
             Some(Jump::Start) => Some(Fetch::From(0)),
             Some(Jump::End) => Some(Fetch::Around(END)),
             _ if self.top + near >= self.lines.len() && self.next.is_some() => self.next.map(Fetch::From),
             _ if self.top < self.height && self.before.is_some() => self.before.map(Fetch::Before),
-            _ if self.due().is_some_and(|due| due <= Instant::now()) => Some(Fetch::Grown(self.unsettled())),
+            _ if is_due => Some(Fetch::Grown(self.unsettled())),
             _ => None,
         };
         self.fetching = wanted;
@@ -219,8 +221,13 @@ impl Conversation {
 
     /// When the end is to be read again, while it is on the screen.
     pub(super) fn due(&self) -> Option<Instant> {
-        let is_quiet = self.fetching.is_none() && self.pending.is_none();
+        let is_quiet = self.fetching.is_none() && (self.pending.is_none() || self.has_failed());
         (is_quiet && self.shows_end()).then_some(self.grown_at)
+    }
+
+    /// True if nothing could be fetched yet. It is tried again, and opens where it was to.
+    fn has_failed(&self) -> bool {
+        self.messages.is_empty() && self.note.is_some()
     }
 
     fn shows_end(&self) -> bool {
@@ -268,17 +275,24 @@ impl Conversation {
             return self.grow(from, answer.unwrap_or_default());
         }
         self.grown_at = Instant::now() + self.pause;
+        let is_first = self.messages.is_empty();
+        let answer = match answer {
+            Ok(answer) if is_first && answer.messages.is_empty() => {
+                Err(answer.note.unwrap_or_else(|| "no messages".to_owned()))
+            }
+            answer => answer,
+        };
         let answer = match answer {
             Ok(answer) => answer,
             Err(error) => {
-                (self.note, self.pending, self.next, self.before) = (Some(error), None, None, None);
+                self.note = Some(error);
+                if !is_first {
+                    (self.pending, self.next, self.before) = (None, None, None);
+                }
                 return;
             }
         };
-        self.total = answer.total;
-        if answer.messages.is_empty() {
-            self.note = answer.note.clone().or_else(|| self.messages.is_empty().then(|| "no messages".to_owned()));
-        }
+        (self.total, self.note) = (answer.total, answer.note.clone().filter(|_| answer.messages.is_empty()));
         match fetch {
             Fetch::From(line) if line > 0 => self.append(answer),
             Fetch::Before(_) => self.prepend(answer),

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use baton_protocol::answer::Row;
+
 use super::found::{Entry, Page, Wanted};
 use super::query_line::QueryLine;
 use crate::print::Marks;
@@ -51,6 +53,12 @@ pub(super) struct List {
     due: Option<(Instant, Due)>,
 }
 
+/// True if what is shown of a session comes soon: the memory learns an episode a moment after the log.
+fn is_in_the_making(row: &Row) -> bool {
+    let has_title = row.title.as_ref().is_some_and(|title| !title.is_empty());
+    row.state == "indexing" || row.state == "indexed" && !has_title
+}
+
 impl List {
     /// An empty list with a query.
     pub(super) fn new(query: &str) -> Self {
@@ -80,7 +88,7 @@ impl List {
         let rows = || self.entries.iter().map(|entry| &entry.row).filter(|row| row.source.is_none());
         let (pause, due) = if is_partial {
             (AGAIN, Due::Fresh)
-        } else if rows().any(|row| row.state == "indexing") {
+        } else if rows().any(is_in_the_making) {
             (AGAIN, Due::Refresh)
         } else if rows().any(|row| !crate::resume::is_over(row)) {
             (RUNNING, Due::Refresh)
@@ -170,7 +178,6 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use baton_protocol::answer::Row;
 
     fn page(ids: &[&str], has_more: bool) -> Page {
         let entry =
@@ -200,7 +207,9 @@ mod tests {
     #[test]
     fn a_list_is_refreshed_while_something_of_it_is_read_or_runs() {
         let due = |state: &str, end: Option<&str>, is_partial| {
-            let row = Row { state: state.to_owned(), end: end.map(str::to_owned), ..Row::default() };
+            let title = (state != "indexed without a title").then(|| "A title".to_owned());
+            let state = state.split(' ').next().unwrap_or_default().to_owned();
+            let row = Row { state, end: end.map(str::to_owned), title, ..Row::default() };
             let mut list = List::default();
             let (now, entries) = (Instant::now(), vec![Entry { row, places: Vec::new() }]);
             list.ask_anew(now);
@@ -213,6 +222,7 @@ mod tests {
             ("active", None, false, Some(Due::Refresh)),
             ("indexed", Some("explicit"), true, Some(Due::Fresh)),
             ("indexed", Some("explicit"), false, None),
+            ("indexed without a title", Some("explicit"), false, Some(Due::Refresh)),
             ("unindexed", None, false, None),
         ] {
             assert_eq!(due(state, end, is_partial), (None, expected), "{state} {end:?} {is_partial}");
