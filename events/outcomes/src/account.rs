@@ -68,6 +68,8 @@ struct OpenCall {
     checks: bool,
     /// True if every program is one that mends nothing, or looks.
     only_checks: bool,
+    /// True if git alone runs.
+    is_git: bool,
 }
 
 impl<'q> AccountReader<'q> {
@@ -119,9 +121,10 @@ impl<'q> AccountReader<'q> {
             Body::Result(result) => {
                 let Some(call) = self.calls.remove(&result.id) else { return };
                 let text = result.error.as_deref().or(result.failing()).unwrap_or(&result.text);
-                // A file that is read may have the words of any failure.
-                let is_output =
-                    result.outcome == Outcome::Failed || !matches!(call.act, Act::Edit | Act::Read | Act::Search);
+                // A file that is read may have the words of any failure, and so may what is kept of it: the message of
+                // the commit that mends it is no further occurrence.
+                let repeats = call.is_git || matches!(call.act, Act::Edit | Act::Read | Act::Search);
+                let is_output = result.outcome == Outcome::Failed || !repeats;
                 let is_found = is_output && self.note(item, text, "output", Some(&call));
                 if !is_found && self.is_open && result.outcome == Outcome::Ok {
                     self.change(call);
@@ -267,6 +270,7 @@ impl OpenCall {
             looks: call.act == Act::Shell && programs.iter().all(|program| program.looks),
             checks: programs.iter().any(|program| check_kind(&program.name).is_some()),
             only_checks: only_checks(line),
+            is_git: !programs.is_empty() && programs.iter().all(|program| program.name.starts_with("git ")),
             programs: programs.into_iter().map(|program| program.name).collect(),
         }
     }

@@ -24,6 +24,14 @@ fn an_account_quotes_what_was_said_and_done() {
     let again = pasted().edit("c.ts").say(pasted().0.remove(0).body);
     let (_, account) = read(mended(again), &[]).unwrap();
     assert_eq!((account.times, &account.tried[..], account.files.len()), (2, &["c.ts".to_owned()][..], 1));
+    // A commit that names it is no occurrence, whatever git prints of it.
+    let kept = Script::default()
+        .fails("npx playwright test", "Error: pathspec 'dist' did not match any file")
+        .edit("a.ts")
+        .ok("npx playwright test")
+        .ok("git add -A && git commit -m \"Error: pathspec 'dist' did not match any file\"");
+    let (_, account) = read(kept, &[]).unwrap();
+    assert_eq!((account.times, account.tried.len(), &account.files[..]), (1, 0, &["a.ts".to_owned()][..]));
     // Its words in a file that is read are no failure; those in an output of which one line is kept are known by line.
     let script = || Script::default().read("pathspec 'dist' did not match any file").ok("make");
     assert_eq!(read(script(), &[2]), None);
