@@ -68,7 +68,7 @@ fn settle(environment: &Environment, transcripts: &[Transcript]) -> Result<Resul
     let sessions: Sessions = client.call(method::SESSIONS, &listed, |_| {})?;
     let open: Vec<String> = sessions.sessions.iter().filter(|row| row.state != "indexed").map(describe).collect();
     let settled = if found.freshness.pending > 0 || !found.freshness.failed.is_empty() {
-        Err(format!("not everything was read: {:?}", found.freshness))
+        Err(format!("not everything was read: {:?}; {}", found.freshness, open.join(", ")))
     } else if !open.is_empty() {
         Err(format!("not everything is indexed: {}", open.join(", ")))
     } else if sessions.sessions.len() != transcripts.len() {
