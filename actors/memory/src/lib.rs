@@ -98,7 +98,7 @@ pub use titles_of_others::Titles;
 /// Version of everything that determines what the index holds. Raise it with every change of the analyzer, the fields,
 /// the cutting into units, entities and facts, the filter or the redaction, or when an earlier version may have written
 /// something wrong. An index of another version is rebuilt.
-pub const PROJECTION_VERSION: u32 = 33;
+pub const PROJECTION_VERSION: u32 = 34;
 
 /// Links to other sessions that are kept per session; agents write one, or a few.
 pub const MAX_LINKS: usize = 16;

@@ -7,7 +7,7 @@ use super::check;
 use super::clause::{clause_within, shortened};
 use super::command::Command;
 use super::conclusion::Conclusion;
-use super::excerpt::{closed, contains_title, named, one_line, sentences_within, without_filter_mark};
+use super::excerpt::{closed, contains_title, ended, named, one_line, sentences_within, without_filter_mark};
 use super::exchange::{Exchange, tells};
 use super::file;
 use super::objective::requested;
@@ -96,12 +96,12 @@ fn composed(episode: &Episode, state_chars: usize, decides: bool) -> String {
 
 /// Returns the first sentence of the paragraph.
 pub(super) fn objective(episode: &Episode) -> Option<String> {
-    let first = requested(&episode.objective, GOAL_CHARS);
-    let first = without_request_lead(&first).trim_end_matches([':', '.', ' ', '…']).to_owned();
+    let told = requested(&episode.objective, GOAL_CHARS);
+    let first = without_request_lead(&told).trim_end_matches([':', '.', ' ', '…']).to_owned();
     let shows_title = contains_title(&first, &episode.title);
     let is_short = first.split_whitespace().count() < TELLING_WORDS;
     let title = if is_short && !shows_title { format!("{}: ", episode.title) } else { String::new() };
-    (!first.is_empty()).then(|| format!("Goal: {title}{}", closed(first)))
+    (!first.is_empty()).then(|| format!("Goal: {title}{}", ended(&first, &told)))
 }
 
 /// Strips politeness and the mark of the question that it made of the first sentence: `could you mend it? It leaks`.

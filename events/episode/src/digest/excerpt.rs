@@ -130,6 +130,11 @@ pub(super) fn closed(mut text: String) -> String {
     text
 }
 
+/// Adds a full stop, or the mark of a cut if what the text was taken from has one.
+pub(super) fn ended(text: &str, from: &str) -> String {
+    if from.ends_with('…') { format!("{text} …") } else { closed(text.to_owned()) }
+}
+
 /// Strips marks before an item and punctuation behind it.
 pub(super) fn bare(text: &str) -> String {
     let opens = |c: char| c.is_alphanumeric() || matches!(c, '`' | '"' | '\'' | '/' | '.' | '@' | '(' | '[');

@@ -2,7 +2,7 @@
 
 use super::agent_choice;
 use super::clause::shortened;
-use super::excerpt::{closed, one_line, sentences_within, without_filter_mark};
+use super::excerpt::{ended, one_line, sentences_within, without_filter_mark};
 use super::failure::shown_line;
 use super::label::{count, without_plan_label};
 use super::outcome;
@@ -76,8 +76,7 @@ fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
     others.truncate(MAX_OTHER_TASKS);
     others.sort_by_key(|(other, _)| *other);
     let others = others.into_iter().filter_map(|(other, task)| {
-        let told = purpose(&typed(task), &timeline.undone, OTHER_TASK_CHARS);
-        let told = closed(without_politeness(told.trim_end_matches([' ', '…'])).to_owned());
+        let told = as_sentence(&purpose(&typed(task), &timeline.undone, OTHER_TASK_CHARS));
         told.contains(char::is_alphanumeric).then_some((other, told))
     });
     let mut all: Vec<(usize, String)> = others.collect();
@@ -91,10 +90,15 @@ fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
         };
     }
     let told = purpose(&typed(main), &timeline.undone, MAIN_TASK_CHARS);
-    all.push((at, closed(without_politeness(told.trim_end_matches([' ', '…'])).to_owned())));
+    all.push((at, as_sentence(&told)));
     all.sort_unstable();
     let all: Vec<String> = all.into_iter().map(|(_, told)| told).collect();
     sentences_within(&all.join(" Then: "), OBJECTIVE_CHARS)
+}
+
+/// Returns a task without politeness.
+fn as_sentence(told: &str) -> String {
+    ended(without_politeness(told.trim_end_matches([' ', '…'])), told)
 }
 
 /// Returns the command that the person ran right before a task.

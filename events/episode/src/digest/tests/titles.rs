@@ -123,6 +123,12 @@ fn a_goal_is_told_in_the_order_in_which_it_was_asked() {
     let goal = "Goal: grease the winch. Then: paint the mast in red.";
     let episode = two.digest();
     assert!(episode.continuation_context.starts_with(goal), "{}", episode.continuation_context);
+    // Whoever reads a part of a request knows that it is one.
+    let long = format!("Please grease the winch. {}", "But never touch the rope of the old crane here. ".repeat(9));
+    let first = Session::default().prompt(&long).edit("src/winch.rs", 9, 0).reply("It is done.");
+    let two = first.prompt("Please paint the mast in red.").edit("src/mast.rs", 12, 0).reply("It is done.");
+    let goal = two.digest().objective;
+    assert!(goal.contains("crane here. … Then: paint the mast in red."), "{goal}");
 }
 
 #[test]
