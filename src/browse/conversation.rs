@@ -206,7 +206,7 @@ impl Conversation {
         let near = self.height * 2;
         let is_due = self.due().is_some_and(|due| due <= Instant::now());
         let wanted = match self.pending {
-            _ if self.has_failed() => is_due.then(|| Fetch::Grown(0)),
+            _ if self.has_failed() => is_due.then_some(Fetch::Grown(0)),
             Some(Jump::To(line)) => Some(Fetch::Around(line)),
             Some(Jump::Start) => Some(Fetch::From(0)),
             Some(Jump::End) => Some(Fetch::Around(END)),
