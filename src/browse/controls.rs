@@ -34,6 +34,7 @@ impl App {
             Event::Happened(Happened::Gone) => self.wish = Some(Wish::Leave(None)),
             Event::Answered(answer) => self.answer(*answer),
         }
+        self.fetch();
     }
 
     fn input(&mut self, input: Input) {

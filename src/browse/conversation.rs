@@ -39,6 +39,7 @@ pub(super) enum Jump {
 }
 
 /// A conversation on the screen.
+#[derive(Default)]
 pub(super) struct Conversation {
     /// Tells it from others that were opened.
     pub(super) number: u64,
@@ -68,8 +69,8 @@ pub(super) struct Conversation {
     pending: Option<Jump>,
     fetching: Option<Fetch>,
     pause: Duration,
-    /// When the end is read again.
-    grown_at: Instant,
+    /// When the end is read again; at once without.
+    grown_at: Option<Instant>,
     is_surveying: bool,
     /// Why nothing is shown, or a remark.
     pub(super) note: Option<String>,
@@ -85,34 +86,8 @@ impl Conversation {
         marks: Marks,
         theme: Theme,
     ) -> Self {
-        Self {
-            number,
-            id,
-            title,
-            messages: Vec::new(),
-            total: 0,
-            before: None,
-            next: None,
-            lines: Vec::new(),
-            width: 0,
-            top: 0,
-            owed: 0,
-            cursor: None,
-            height: 1,
-            is_unfolded: false,
-            turned: BTreeSet::new(),
-            marks,
-            finding: None,
-            needle: String::new(),
-            survey: None,
-            pending: Some(line.map_or(Jump::Start, Jump::To)),
-            fetching: None,
-            pause: PAUSE,
-            grown_at: Instant::now(),
-            is_surveying: false,
-            note: None,
-            theme,
-        }
+        let pending = Some(line.map_or(Jump::Start, Jump::To));
+        Self { number, id, title, marks, theme, pending, height: 1, pause: PAUSE, ..Self::default() }
     }
 
     /// The lines on the screen of this size.
@@ -192,7 +167,9 @@ impl Conversation {
     /// Goes somewhere; what is missing for it is fetched.
     pub(super) fn jump(&mut self, jump: Jump) {
         let is_possible = !matches!(jump, Jump::NextMatch | Jump::LastMatch) || !self.needle.is_empty();
-        self.pending = is_possible.then_some(jump);
+        if is_possible {
+            self.pending = Some(jump);
+        }
         self.owed = 0;
         self.try_jump();
     }
@@ -222,7 +199,7 @@ impl Conversation {
     /// When the end is to be read again, while it is on the screen.
     pub(super) fn due(&self) -> Option<Instant> {
         let is_quiet = self.fetching.is_none() && (self.pending.is_none() || self.has_failed());
-        (is_quiet && self.shows_end()).then_some(self.grown_at)
+        (is_quiet && self.width > 0 && self.shows_end()).then(|| self.grown_at.unwrap_or_else(Instant::now))
     }
 
     /// True if nothing could be fetched yet. It is tried again, and opens where it was to.
@@ -272,20 +249,15 @@ impl Conversation {
             return;
         }
         if let Fetch::Grown(from) = fetch {
-            return self.grow(from, answer.unwrap_or_default());
+            let unread = |error| Messages { note: Some(error), ..Messages::default() };
+            return self.grow(from, answer.unwrap_or_else(unread));
         }
-        self.grown_at = Instant::now() + self.pause;
+        self.grown_at = Some(Instant::now() + self.pause);
         let is_first = self.messages.is_empty();
         let answer = match answer {
-            Ok(answer) if is_first && answer.messages.is_empty() => {
-                Err(answer.note.unwrap_or_else(|| "no messages".to_owned()))
-            }
-            answer => answer,
-        };
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(error) => {
-                self.note = Some(error);
+            Ok(answer) if !is_first || !answer.messages.is_empty() => answer,
+            unread => {
+                self.note = Some(unread.map_or_else(|error| error, |it| it.note.unwrap_or("no messages".to_owned())));
                 if !is_first {
                     (self.pending, self.next, self.before) = (None, None, None);
                 }
@@ -326,7 +298,10 @@ impl Conversation {
         let at = self.messages.iter().position(|message| message.line >= from).unwrap_or(self.messages.len());
         let is_grown = !answer.messages.is_empty() && self.messages[at..] != answer.messages;
         self.pause = if is_grown { PAUSE } else { LONGEST_PAUSE.min(self.pause * 2) };
-        self.grown_at = Instant::now() + self.pause;
+        self.grown_at = Some(Instant::now() + self.pause);
+        if self.has_failed() {
+            self.note = answer.note.clone().or(self.note.take());
+        }
         if is_grown {
             let follows = self.shows_end() && at > 0;
             self.note = None;

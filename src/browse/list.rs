@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use baton_protocol::answer::Row;
 
-use super::found::{Entry, Page, Wanted};
+use super::found::{Entry, PAGE, Page, Wanted};
 use super::query_line::QueryLine;
 use crate::print::Marks;
 
@@ -56,7 +56,8 @@ pub(super) struct List {
 /// True if what is shown of a session comes soon: the memory learns an episode a moment after the log.
 fn is_in_the_making(row: &Row) -> bool {
     let has_title = row.title.as_ref().is_some_and(|title| !title.is_empty());
-    row.state == "indexing" || row.state == "indexed" && !has_title
+    let lacks_title = !has_title && row.message_count > 0 && !row.episode_deleted;
+    row.state == "indexing" || row.state == "indexed" && lacks_title
 }
 
 impl List {
@@ -88,7 +89,7 @@ impl List {
         let rows = || self.entries.iter().map(|entry| &entry.row).filter(|row| row.source.is_none());
         let (pause, due) = if is_partial {
             (AGAIN, Due::Fresh)
-        } else if rows().any(is_in_the_making) {
+        } else if rows().take(PAGE as usize).any(is_in_the_making) {
             (AGAIN, Due::Refresh)
         } else if rows().any(|row| !crate::resume::is_over(row)) {
             (RUNNING, Due::Refresh)
@@ -209,7 +210,7 @@ mod tests {
         let due = |state: &str, end: Option<&str>, is_partial| {
             let title = (state != "indexed without a title").then(|| "A title".to_owned());
             let state = state.split(' ').next().unwrap_or_default().to_owned();
-            let row = Row { state, end: end.map(str::to_owned), title, ..Row::default() };
+            let row = Row { state, end: end.map(str::to_owned), title, message_count: 2, ..Row::default() };
             let mut list = List::default();
             let (now, entries) = (Instant::now(), vec![Entry { row, places: Vec::new() }]);
             list.ask_anew(now);

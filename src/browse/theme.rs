@@ -4,7 +4,7 @@
 use ratatui_core::style::{Color, Modifier, Style};
 
 /// The styles. Without colours attributes alone make the differences.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Theme {
     /// False if `NO_COLOR` is set.
     pub(super) has_colours: bool,

@@ -2,6 +2,7 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use baton_protocol::answer::{Message, MessagePart, Messages, Row, ToolUse};
+use crossterm::event::KeyCode;
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
 
@@ -103,7 +104,8 @@ fn a_conversation_folds_its_tools_and_stays_where_it_is_when_it_grows() {
     let page = |messages: Vec<Message>, next| Messages { total: 40, messages, next, ..Messages::default() };
     let mut app = app(Vec::new());
     let names = ("1".to_owned(), "A title".to_owned());
-    let open = Conversation::new(1, names, None, Marks::default(), app.theme);
+    let mut open = Conversation::new(1, names, None, Marks::default(), app.theme);
+    assert_eq!(open.wanted_fetch(), None, "nobody knows how much there is room for");
     app.stack.push(Screen::Conversation(Box::new(open)));
     drawn(&mut app, 60, 10);
     let Some(Screen::Conversation(open)) = app.stack.last_mut() else { panic!("it is open") };
@@ -117,9 +119,14 @@ fn a_conversation_folds_its_tools_and_stays_where_it_is_when_it_grows() {
     let Some(Screen::Conversation(open)) = app.stack.last_mut() else { panic!("it is open") };
     open.take(Fetch::From(3), Ok(page(more, None)));
     assert_eq!(drawn(&mut app, 60, 12)[1..8], lines[1..8], "what is read stays where it is");
-    app.take(Event::Happened(Happened::Input(crossterm::event::Event::Key(
-        crossterm::event::KeyCode::Char('t').into(),
-    ))));
+    app.take(Event::Happened(Happened::Input(crossterm::event::Event::Key(KeyCode::Char('t').into()))));
     let lines = drawn(&mut app, 60, 12);
     assert!(lines.contains(&"  ▾ Read: failed".to_owned()), "{lines:#?}");
+    // What is looked for is on the screen as soon as it is drawn.
+    for key in "/said 30\n".chars() {
+        let code = if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) };
+        app.take(Event::Happened(Happened::Input(crossterm::event::Event::Key(code.into()))));
+    }
+    let lines = drawn(&mut app, 60, 12);
+    assert!(lines.iter().any(|line| line.contains("said 30")), "{lines:#?}");
 }
