@@ -8,7 +8,7 @@ use super::fix::FixQuery;
 use super::mends::only_checks;
 use super::rate::time;
 use super::{MAX_TRIED, SHORT_CHARS};
-use baton_conversation::item::{Act, Body, Call, Item, Outcome};
+use baton_conversation::item::{Act, Body, Call, Item, Outcome, Verdict};
 use baton_episode::digest::{check_kind, one_line, programs, sentences_within};
 use baton_events::schema::outcomes::millis;
 use baton_protocol::answer::{FixAccount, Quote};
@@ -28,6 +28,8 @@ const CLOSE_REPLIES: usize = 2;
 /// Maximum number of edits that are quoted, and of the lines of one.
 const MAX_EDITS: usize = 3;
 const ADDED_LINES: usize = 4;
+/// Programs that print what git keeps, or nothing.
+const KEPT: [&str; 6] = ["git add", "git blame", "git commit", "git diff", "git log", "git show"];
 /// Maximum number of calls without a result that are held.
 const MAX_OPEN: usize = 256;
 
@@ -68,8 +70,8 @@ struct OpenCall {
     checks: bool,
     /// True if every program is one that mends nothing, or looks.
     only_checks: bool,
-    /// True if git alone runs.
-    is_git: bool,
+    /// True if it only prints what git keeps.
+    repeats: bool,
 }
 
 impl<'q> AccountReader<'q> {
@@ -121,10 +123,11 @@ impl<'q> AccountReader<'q> {
             Body::Result(result) => {
                 let Some(call) = self.calls.remove(&result.id) else { return };
                 let text = result.error.as_deref().or(result.failing()).unwrap_or(&result.text);
-                // A file that is read may have the words of any failure, and so may what is kept of it: the message of
-                // the commit that mends it is no further occurrence.
-                let repeats = call.is_git || matches!(call.act, Act::Edit | Act::Read | Act::Search);
-                let is_output = result.outcome == Outcome::Failed || !repeats;
+                // A file that is read may have the words of any failure, and so may what git keeps: the message of the
+                // commit that mends it is no further occurrence.
+                let repeats = call.repeats || matches!(call.act, Act::Edit | Act::Read | Act::Search);
+                let fails = result.outcome == Outcome::Failed || matches!(result.verdict(), Some(Verdict::Failed(_)));
+                let is_output = fails || !repeats;
                 let is_found = is_output && self.note(item, text, "output", Some(&call));
                 if !is_found && self.is_open && result.outcome == Outcome::Ok {
                     self.change(call);
@@ -270,7 +273,7 @@ impl OpenCall {
             looks: call.act == Act::Shell && programs.iter().all(|program| program.looks),
             checks: programs.iter().any(|program| check_kind(&program.name).is_some()),
             only_checks: only_checks(line),
-            is_git: !programs.is_empty() && programs.iter().all(|program| program.name.starts_with("git ")),
+            repeats: !programs.is_empty() && programs.iter().all(|program| KEPT.contains(&&*program.name)),
             programs: programs.into_iter().map(|program| program.name).collect(),
         }
     }
