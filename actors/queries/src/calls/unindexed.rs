@@ -3,6 +3,7 @@
 use baton_views::visibility;
 
 use baton_conversation::record::Timestamp;
+use baton_events::session::Phase;
 use baton_protocol::{UnindexedParams, answer, code};
 use baton_redaction::redact;
 
@@ -87,7 +88,9 @@ pub(crate) async fn unindexed(
         let glance = looked.map(Looked::into_glance).unwrap_or_default();
         let last = glance.last_at.max(state.last_conversation_at).unwrap_or(wanted.at);
         let interval_ms = settings.policy_for(state).check_interval_ms;
-        let shown = if grown > 0 { open_state(last, now, interval_ms) } else { state.phase.as_str() };
+        // That it went idle may be recorded a moment later.
+        let is_open = grown > 0 || state.phase == Phase::Active;
+        let shown = if is_open { open_state(last, now, interval_ms) } else { state.phase.as_str() };
         if !asked.include_inactive && shown != "active" {
             continue;
         }
