@@ -96,7 +96,7 @@ fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
     sentences_within(&all.join(" Then: "), OBJECTIVE_CHARS)
 }
 
-/// Returns a task without politeness.
+/// Returns a task without politeness, as a sentence or with the mark that it was cut.
 fn as_sentence(told: &str) -> String {
     ended(without_politeness(told.trim_end_matches([' ', '…'])), told)
 }
