@@ -112,4 +112,6 @@ mod world;
 fn a_process_that_a_test_leaves_behind_fails_it() {
     let world = world::World::new();
     drop(world.program("sleep", &["600"]).spawn().unwrap());
+    // A program that has just been started has no environment to be recognised by for a moment.
+    assert!(world::wait(|| !world.processes().is_empty()), "it is not seen");
 }

@@ -148,7 +148,7 @@ impl Drafts {
             let read = self.chunks.chunk(id, chunk).map_err(here)?;
             for line in read.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
                 let line = std::str::from_utf8(line).map_err(here)?;
-                lines.extend(paths.line(line).map_err(here)?);
+                lines.extend(paths.published_line(line).map_err(here)?);
                 lines.push(b'\n');
             }
             let reference =

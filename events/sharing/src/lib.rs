@@ -4,7 +4,7 @@
 //! relative to the project, and its conversation, redacted once more. Whoever folds the published events of a session
 //! comes to the same [`SharedForm`], the writer as well as every reader; its hash shows that they agree.
 //!
-//! - [`paths`]: directories of the writer's machine out of texts
+//! - [`paths`]: directories of the writer's machine, and secrets, out of what is published
 //! - [`published`]: which events are published, and how
 //! - [`form`]: what published events come to
 //! - [`batch`]: the messages that carry them, and their encoding

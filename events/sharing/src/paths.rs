@@ -7,6 +7,7 @@ use baton_events::project;
 use baton_events::schema::item;
 use baton_events::session::Place;
 use baton_redaction::json::redact_json;
+use baton_redaction::redact;
 use serde_json::Value;
 
 /// Shortest directory that is looked for: `/a` would be found in too many texts.
@@ -80,8 +81,16 @@ impl Paths {
         text
     }
 
-    /// A place as it is published: the project by its name, the directory relative to it.
+    /// A place as it is published: the project by its name, the directory relative to it, both and the remote redacted
+    /// by the rules of today.
     pub fn place(&self, place: &Place) -> Place {
+        let place = self.relative_place(place);
+        let remote = place.remote.as_deref().map(|remote| redact(remote).into_owned());
+        Place::new(redact(&place.cwd), redact(&place.project)).with_remote(remote)
+    }
+
+    /// A place with the project by its name, and the directory relative to it.
+    pub fn relative_place(&self, place: &Place) -> Place {
         let cwd = match self.relative(&place.cwd) {
             cwd if cwd.is_empty() => Cow::Borrowed("."),
             cwd => cwd,
@@ -95,7 +104,7 @@ impl Paths {
     /// # Errors
     ///
     /// The reason why the line is no item.
-    pub fn line(&self, line: &str) -> Result<Vec<u8>, String> {
+    pub fn published_line(&self, line: &str) -> Result<Vec<u8>, String> {
         let redacted = redact_json(line);
         let line = redacted.as_deref().unwrap_or(line);
         if !self.replaced.iter().any(|replaced| line.contains(&replaced.escaped)) {
@@ -247,11 +256,22 @@ mod tests {
     }
 
     #[test]
+    fn a_place_is_published_without_what_is_secret_in_its_names() {
+        const KEY: &str = "AKIAQ3EGV5XJ7NN2MZLK";
+        let project = format!("/home/ann/{KEY}");
+        let place = Place::new(format!("{project}/{KEY}"), project).with_remote(Some(format!("git.example/{KEY}")));
+        let published = Paths::new(Some(&place), Some("/home/ann")).place(&place);
+        for text in [&published.cwd, &published.project, published.remote.as_ref().unwrap()] {
+            assert!(text.contains("[redacted:") && !text.contains(KEY), "{text}");
+        }
+    }
+
+    #[test]
     fn a_line_is_redacted_and_relative_and_still_an_item() {
         let line = r#"{"line":3,"kind":"reply","text":"see /home/ann/work/shop/a \"b\" key AKIAQ3EGV5XJ7NN2MZLK end"}"#;
-        let published = String::from_utf8(paths("/home/ann/work/shop").line(line).unwrap()).unwrap();
+        let published = String::from_utf8(paths("/home/ann/work/shop").published_line(line).unwrap()).unwrap();
         assert!(published.contains("see a \\\"b\\\"") && !published.contains("AKIAQ3EGV5XJ7NN2MZLK"), "{published}");
         assert!(item::decode(published.as_bytes()).is_ok());
-        assert!(paths("/home/ann/work/shop").line("{\"a\":\"/home/ann/x\"}").is_err());
+        assert!(paths("/home/ann/work/shop").published_line("{\"a\":\"/home/ann/x\"}").is_err());
     }
 }
