@@ -1,9 +1,12 @@
 //! The whole daemon as one value: wired in one place, and taken down in the opposite order.
 
+mod background_work;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use self::background_work::BackgroundWork;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::session::Phase;
 use ractor::SpawnErr;
@@ -22,7 +25,6 @@ use baton_queries::handoff::Handoffs;
 use baton_queries::listing::SessionRows;
 use baton_queries::session_states_file::{Exporter, SessionStatesFile};
 use baton_store::chunks::{self, ChunkStore};
-use baton_tracking::embedding;
 use baton_tracking::embedding::Embedder;
 use baton_tracking::enricher;
 use baton_tracking::enricher::{Enricher, Enriching};
@@ -348,51 +350,8 @@ impl System {
         let started = supervisor.start(options).await;
         let ended = started.map_err(|error| StartError::Actors { reason: cause(&error) })?;
         baton_base::task::spawn(end_with(ended, parts.stop.clone()));
-        let stop = parts.stop.clone();
-        tasks.spawn("vitals", move || vitals.clone().watch(stop.subscribe()));
         tracing::info!(home = %home.display(), sessions = parts.catalog.table.now().len(), "daemon started");
-        let (hooks, stop) = (Arc::downgrade(&parts.hooks), parts.stop.clone());
-        tasks.spawn("spool", move || hooks::watch(hooks.clone(), stop.subscribe()));
-        tasks.spawn("notes", move || {
-            let (memos, strays) = (memos.clone(), strays.clone());
-            async move { memos.tidy(strays).await }
-        });
-        let (log, table) = (home.join("log"), parts.catalog.table.clone());
-        let (supervisor, indexer) = (parts.supervisor.clone(), parts.indexer.clone());
-        tasks.spawn("tombstones", move || {
-            tombstones::forget_again(log.clone(), table.clone(), supervisor.clone(), indexer.clone())
-        });
-        let embedding = embedding::Options {
-            settings: parts.catalog.settings.clone(),
-            table: parts.catalog.table.clone(),
-            indexer: parts.indexer.clone(),
-            throttle: parts.throttle.clone(),
-            stop: parts.stop.subscribe(),
-        };
-        embedder.start(embedding, &tasks);
-        let enriching = enricher.start(&tasks);
-        parts.note_writer.start();
-        let (redacting, stored, stop) = (parts.redacting.clone(), Arc::new(parts.stored_text()), parts.stop.clone());
-        tasks.spawn("redaction", move || redacting.clone().run(stored.clone(), stop.subscribe()));
-        let (rereading, stop) = (parts.rereading(), parts.stop.clone());
-        tasks.spawn("rereading", move || rereading.clone().run(stop.subscribe()));
-        let (checking, stop) = (parts.newer_version.clone(), parts.stop.clone());
-        tasks.spawn("newer_version", move || checking.clone().run(stop.subscribe()));
-        let stop = parts.stop.clone();
-        tasks.spawn("relay", move || team.clone().run(stop.subscribe()));
-        let serving = parts.clone();
-        tasks.spawn("page", move || baton_page::serve(serving.clone()));
-        let exporter = Exporter::start(parts.states_file.clone(), &tasks);
-        let (handoffs, throttle) = (parts.handoffs.clone(), parts.throttle.clone());
-        let (progress, stop) = (parts.progress.clone(), parts.stop.clone());
-        tasks.spawn("handoffs", move || handoffs.clone().prepare(throttle.clone(), progress.clone(), stop.subscribe()));
-        let upkeep = Upkeep::start(
-            parts.compaction(),
-            parts.throttle.clone(),
-            parts.progress.clone(),
-            parts.stop.subscribe(),
-            &tasks,
-        );
+        let BackgroundWork { exporter, enriching, upkeep } = background_work::start(&parts, &tasks, strays);
         Ok(Self {
             upkeep,
             parts,

@@ -7,6 +7,7 @@
 
 use std::fs;
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -54,7 +55,11 @@ impl Sealer {
     ) -> io::Result<Self> {
         let state = Arc::new(SealerState { below: below.into(), ..SealerState::default() });
         let own = Arc::clone(&state);
-        let run = move || own.run(&*files, &folder, &shared);
+        let run = move || {
+            if panic::catch_unwind(AssertUnwindSafe(|| own.run(&*files, &folder, &shared))).is_err() {
+                shared.report_problem("segments are not sealed any more: the sealer panicked; see `daemon.log`".into());
+            }
+        };
         let thread = thread::Builder::new().name("journal-sealer".into()).spawn(run)?;
         Ok(Self { state, thread: Some(thread) })
     }
@@ -86,8 +91,8 @@ impl Drop for Sealer {
     fn drop(&mut self) {
         self.state.stop.store(true, Ordering::Release);
         self.wake();
-        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the sealer of the log panicked");
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
         }
     }
 }

@@ -1,6 +1,11 @@
 //! The application: what each command and tool does.
 //!
 //! One file per verb below [`calls`]. Nothing here knows sockets: the caller is a [`client::Client`].
+//!
+//! # Decisions
+//!
+//! - This crate uses the handles of the actors in `baton-tracking` instead of traits of its own: the handles hide the
+//!   actors, and each trait would have one implementation. No actor calls queries; `tests/tidy/manifest.rs` holds that.
 
 pub mod agent_usage;
 mod answers;

@@ -215,6 +215,7 @@ async fn every_task_that_panics_is_started_anew() {
         "enricher",
         "handoffs",
         "newer_version",
+        "nudges",
         "outage",
         "page",
         "relay",

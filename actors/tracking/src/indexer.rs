@@ -38,6 +38,7 @@ use baton_base::actor_address::{ActorAddress, CallError};
 use baton_base::condition::Condition;
 use baton_base::latest::Latest;
 use baton_base::limits;
+use baton_base::supervised_task::TaskSupervisor;
 use baton_base::throttle::{Throttle, Urgency};
 use baton_config::settings::SettingsReader;
 use baton_journal::Journal;
@@ -173,8 +174,13 @@ impl Handle {
     }
 
     /// Starts an indexer linked to its supervisor, replacing the previous incarnation.
-    pub(crate) async fn start(&self, options: Options, supervisor: ActorCell) -> Result<ActorId, SpawnErr> {
-        let arguments = Arguments { options, handle: self.clone() };
+    pub(crate) async fn start(
+        &self,
+        options: Options,
+        tasks: TaskSupervisor,
+        supervisor: ActorCell,
+    ) -> Result<ActorId, SpawnErr> {
+        let arguments = (options, tasks, self.clone());
         let (actor, _) = Actor::spawn_linked(None, IndexerActor, arguments, supervisor).await?;
         self.slot.put(actor.clone());
         Ok(actor.get_id())
@@ -186,8 +192,7 @@ impl Handle {
         self.slot.get().map(|actor| actor.get_cell())
     }
 
-    /// Removes all conversation files that no event names, except those of sessions that are being indexed. Waits until
-    /// that is done.
+    /// Removes all conversation files that no event names, except those of sessions being indexed. Waits for it.
     pub async fn sweep(&self) -> Result<Swept, CallError> {
         let chunks = self.chunks.clone();
         // List the folders before reading the table: a session is in the table before anything of it is stored.
@@ -285,11 +290,6 @@ enum Msg {
 
 struct IndexerActor;
 
-struct Arguments {
-    options: Options,
-    handle: Handle,
-}
-
 struct State {
     options: Options,
     caches: Caches,
@@ -325,10 +325,10 @@ struct State {
 impl Actor for IndexerActor {
     type Msg = Msg;
     type State = State;
-    type Arguments = Arguments;
+    type Arguments = (Options, TaskSupervisor, Handle);
 
-    async fn pre_start(&self, myself: ActorRef<Msg>, arguments: Arguments) -> Result<State, ActorProcessingErr> {
-        let Arguments { options, handle } = arguments;
+    async fn pre_start(&self, myself: ActorRef<Msg>, arguments: Self::Arguments) -> Result<State, ActorProcessingErr> {
+        let (options, tasks, handle) = arguments;
         let caches = Caches::default();
         // The thread of a failed incarnation still holds the memory.
         let former = handle.port.send_replace(None);
@@ -345,7 +345,7 @@ impl Actor for IndexerActor {
             Projector::start(options, fresh, large, left_out, restorer, collect, broke)
         })
         .await??;
-        projector::follow(options.table.clone(), options.others.clone(), port.clone());
+        projector::follow(&options, &tasks, &port);
         handle.port.send_replace(Some(port));
         let at_work = Arc::new(Semaphore::new(options.jobs_at_once));
         let storing = handle.storing.clone();

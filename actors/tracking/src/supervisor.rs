@@ -309,7 +309,7 @@ impl Actor for SupervisorActor {
         handle.0.put(myself.clone());
         let (mut only, mut failed) = (BTreeMap::new(), Vec::new());
         for child in Singleton::ALL {
-            match options.children.start(child, myself.get_cell()).await {
+            match options.children.start(child, &options.tasks, myself.get_cell()).await {
                 Ok(actor) => drop(only.insert(actor.pid(), child)),
                 // Fail the start of the daemon, which reports the reason.
                 Err(error) if child == Singleton::Gateway => return Err(error.into()),

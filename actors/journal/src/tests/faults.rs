@@ -22,6 +22,8 @@ pub(super) enum Fault {
     /// The next segment cannot be created.
     Create,
     Rename,
+    /// The rename panics.
+    Panic,
     Remove,
     /// This operation succeeds.
     Pass(Op),
@@ -46,7 +48,7 @@ impl Fault {
             Self::Truncate => Op::Truncate,
             Self::Read => Op::Read,
             Self::Create => Op::Create,
-            Self::Rename => Op::Rename,
+            Self::Rename | Self::Panic => Op::Rename,
             Self::Remove => Op::Remove,
             Self::Pass(op) => op,
         }
@@ -76,6 +78,7 @@ impl FaultyFiles {
     fn fail(&self, op: Op) -> io::Result<()> {
         match self.take_fault(op) {
             None => Ok(()),
+            Some(Fault::Panic) => panic!("as planned"),
             Some(fault) => Err(io::Error::other(format!("{fault:?} failed as planned"))),
         }
     }

@@ -77,6 +77,23 @@ fn full_segments_are_sealed_while_the_log_is_written() {
 }
 
 #[test]
+fn a_sealer_that_panics_is_reported_and_the_log_goes_on() {
+    let home = tempfile::tempdir().unwrap();
+    let all = unsealed(home.path());
+    let files = FaultyFiles::default();
+    files.plan(&[Fault::Panic]);
+    let options = Options { files: Arc::new(files), ..small(home.path(), true) };
+    let journal = DiskJournal::open(options, Box::new(())).unwrap();
+    while journal.stats().problem.is_none() {
+        std::thread::yield_now();
+    }
+    assert!(journal.stats().problem.unwrap().contains("the sealer panicked"));
+    assert_eq!(check_whole(&journal), all);
+    append(&journal, &stream("more"), 0, vec![event(1)]).unwrap();
+    journal.close();
+}
+
+#[test]
 fn a_crash_at_any_step_of_sealing_costs_nothing() {
     let home = tempfile::tempdir().unwrap();
     let all = unsealed(home.path());

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use ractor::{ActorCell, ActorId, SpawnErr};
 
+use baton_base::supervised_task::TaskSupervisor;
+
 use crate::indexer;
 use crate::watcher;
 
@@ -47,9 +49,14 @@ impl Singleton {
 
 impl Children {
     /// Starts one, linked to its supervisor, and makes its handle point to it.
-    pub(super) async fn start(&self, child: Singleton, supervisor: ActorCell) -> Result<ActorId, SpawnErr> {
+    pub(super) async fn start(
+        &self,
+        child: Singleton,
+        tasks: &TaskSupervisor,
+        supervisor: ActorCell,
+    ) -> Result<ActorId, SpawnErr> {
         match child {
-            Singleton::Indexer => self.indexer.0.start(self.indexer.1.clone(), supervisor).await,
+            Singleton::Indexer => self.indexer.0.start(self.indexer.1.clone(), tasks.clone(), supervisor).await,
             Singleton::Watcher => self.watcher.0.start(self.watcher.1.clone(), supervisor).await,
             Singleton::Gateway => (self.gateway)(supervisor).await,
         }

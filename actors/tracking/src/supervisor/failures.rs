@@ -96,7 +96,7 @@ impl State {
     pub(super) async fn start(&mut self, myself: &ActorRef<Msg>, child: Singleton) {
         let now = self.now();
         loop {
-            match self.options.children.start(child, myself.get_cell()).await {
+            match self.options.children.start(child, &self.options.tasks, myself.get_cell()).await {
                 Ok(actor) => {
                     tracing::info!(actor = child.name(), reason = %"actor_failed", "actor restarted");
                     self.only.insert(actor.pid(), child);

@@ -9,11 +9,10 @@ use tokio::sync::oneshot;
 
 use super::coverage::{Coverage, Covered, Want};
 use super::purging::Purge;
+use crate::indexer::Options;
 use baton_base::condition::Condition;
-use baton_base::latest::Latest;
 use baton_base::limits;
-use baton_events::projection::others::Others;
-use baton_journal::session_table::TableReader;
+use baton_base::supervised_task::TaskSupervisor;
 use baton_memory::Searcher;
 
 /// Sends commands to the memory's thread and reads its state.
@@ -108,16 +107,24 @@ pub(in crate::indexer) fn close_now(port: &Port) {
     }
 }
 
-/// Nudges the memory whenever the table or the sessions of others have changed.
-pub(in crate::indexer) fn follow(table: TableReader, others: Latest<Others>, port: Port) {
-    nudge_when_changed(table, port.clone());
-    nudge_when_changed(others, port);
-}
-
-fn nudge_when_changed<T: Send + Sync + 'static>(mut followed: Latest<T>, port: Port) {
-    baton_base::task::spawn(async move {
-        while followed.changed().await.is_ok() {
+/// Nudges the memory whenever the table or the sessions of others have changed, until it is closed.
+pub(in crate::indexer) fn follow(options: &Options, tasks: &TaskSupervisor, port: &Port) {
+    let (table, others, port) = (options.table.clone(), options.others.clone(), port.clone());
+    tasks.spawn("nudges", move || {
+        let (mut table, mut others, port) = (table.clone(), others.clone(), port.clone());
+        async move {
+            // A change that came before a panic would not be seen.
             port.nudge();
+            loop {
+                let changed = tokio::select! {
+                    changed = table.changed() => changed,
+                    changed = others.changed() => changed,
+                };
+                if changed.is_err() {
+                    return;
+                }
+                port.nudge();
+            }
         }
     });
 }
