@@ -142,7 +142,7 @@ impl CommandQuery {
         }
     }
 
-    pub(super) fn fit(&self, command: &Command, line: &Line) -> Option<Fit> {
+    pub(super) fn fit_of(&self, command: &Command, line: &Line) -> Option<Fit> {
         let fits = self.fits(command);
         if self.is_typed_in(&line.text) {
             return Some(Fit::Typed);

@@ -86,7 +86,7 @@ fn candidates<'w>(asked: &FileQuery, witnesses: &'w [Witness], own: Option<&str>
     for witness in witnesses {
         let project = witness.project.as_deref();
         for path in paths(witness) {
-            if let Some(fit) = asked.fit(project, path) {
+            if let Some(fit) = asked.fit_of(project, path) {
                 files.entry((project, path)).or_insert((fit, 0)).1 += 1;
             }
         }

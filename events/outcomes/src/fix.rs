@@ -12,7 +12,7 @@ use super::mends::{is_over, only_checks};
 use super::rate::{counted, time, times};
 use baton_conversation::filter::{is_echo, telling_line};
 use baton_episode::digest::{NOT_CHECKED, PASSED_LATER, one_line};
-use baton_events::schema::outcomes::Trouble;
+use baton_events::schema::outcomes::FailureHistory;
 use baton_graph::error_name;
 use baton_protocol::answer::{Fix, FixAccount, FixMatch, FixRow, FixTried, Quote};
 
@@ -134,7 +134,7 @@ impl FixQuery {
     }
 
     /// Returns the share of its words that stand anywhere in a text, also inside of others.
-    pub fn fit(&self, text: &str) -> f32 {
+    pub fn fit_of(&self, text: &str) -> f32 {
         let text = text.to_lowercase();
         let (mut all, mut found) = (0u16, 0u16);
         for word in self.telling.words() {
@@ -187,11 +187,11 @@ impl FixQuery {
 
 /// Everything known about one failure from all sessions.
 #[derive(Default)]
-struct FailureHistory<'a> {
+struct KnownFailure<'a> {
     likeness: f32,
-    last: Option<(&'a Trouble, &'a Witness)>,
+    last: Option<(&'a FailureHistory, &'a Witness)>,
     /// The occurrence that is told: the last one that was resolved, else the last one.
-    told: Option<(&'a Trouble, &'a Witness)>,
+    told: Option<(&'a FailureHistory, &'a Witness)>,
     commands: BTreeMap<&'a str, u32>,
     seen: u32,
     sessions: BTreeSet<&'a str>,
@@ -208,27 +208,27 @@ struct FailureHistory<'a> {
 
 /// Returns what is known about a failure, at most `limit` matches. The newest witness must come first.
 pub fn fix(asked: &FixQuery, witnesses: &[Witness], limit: usize) -> Fix {
-    let mut known: BTreeMap<String, FailureHistory<'_>> = BTreeMap::new();
+    let mut known: BTreeMap<String, KnownFailure<'_>> = BTreeMap::new();
     let mut judged: BTreeMap<&str, Option<(f32, String)>> = BTreeMap::new();
     for witness in witnesses {
-        for trouble in &witness.outcomes.troubles {
+        for failure in &witness.outcomes.failures {
             let judge = || {
-                let name = without_random_tails(&trouble.error);
+                let name = without_random_tails(&failure.error);
                 asked.likeness(&name).map(|likeness| (likeness, name))
             };
-            let Some((likeness, name)) = judged.entry(&trouble.error).or_insert_with(judge).clone() else { continue };
+            let Some((likeness, name)) = judged.entry(&failure.error).or_insert_with(judge).clone() else { continue };
             let known = known.entry(name).or_default();
             known.likeness = likeness;
-            known.add(trouble, witness);
+            known.add(failure, witness);
         }
     }
-    let mut ranked: Vec<FailureHistory<'_>> = known.into_values().collect();
+    let mut ranked: Vec<KnownFailure<'_>> = known.into_values().collect();
     ranked.sort_by(|a, b| {
-        let at = |known: &FailureHistory<'_>| known.last.and_then(|(trouble, _)| last_time(trouble));
+        let at = |known: &KnownFailure<'_>| known.last.and_then(|(failure, _)| last_time(failure));
         b.likeness.total_cmp(&a.likeness).then_with(|| (b.resolved, at(b)).cmp(&(a.resolved, at(a))))
     });
     // Similar failures are counted in the message only if the same failure is not known.
-    let exact = ranked.first().is_some_and(FailureHistory::is_same);
+    let exact = ranked.first().is_some_and(KnownFailure::is_same);
     let meant = || ranked.iter().filter(|known| known.is_same() == exact);
     let (seen, resolved) = meant().fold((0, 0), |(seen, resolved), one| (seen + one.seen, resolved + one.resolved));
     let around = match meant().map(|one| one.around).sum() {
@@ -253,26 +253,26 @@ pub fn fix(asked: &FixQuery, witnesses: &[Witness], limit: usize) -> Fix {
     }
     // Beside the failure itself, those that are only similar say nothing.
     let told = ranked.into_iter().filter(|known| known.is_same() || !exact);
-    let matches = told.take(limit).map(FailureHistory::into_match).collect();
+    let matches = told.take(limit).map(KnownFailure::into_match).collect();
     Fix { message, error: asked.line.clone(), matches, ..Fix::default() }
 }
 
-impl<'a> FailureHistory<'a> {
-    fn add(&mut self, trouble: &'a Trouble, witness: &'a Witness) {
-        if self.last.is_none_or(|(known, _)| last_time(trouble) > last_time(known)) {
-            self.last = Some((trouble, witness));
+impl<'a> KnownFailure<'a> {
+    fn add(&mut self, failure: &'a FailureHistory, witness: &'a Witness) {
+        if self.last.is_none_or(|(known, _)| last_time(failure) > last_time(known)) {
+            self.last = Some((failure, witness));
         }
-        let worth = |trouble: &Trouble| (trouble.fix.is_some(), last_time(trouble));
-        if self.told.is_none_or(|(known, _)| worth(trouble) > worth(known)) {
-            self.told = Some((trouble, witness));
+        let worth = |failure: &FailureHistory| (failure.fix.is_some(), last_time(failure));
+        if self.told.is_none_or(|(known, _)| worth(failure) > worth(known)) {
+            self.told = Some((failure, witness));
         }
-        self.seen = self.seen.saturating_add(trouble.times);
+        self.seen = self.seen.saturating_add(failure.times);
         self.sessions.insert(&witness.session);
-        if !trouble.command.is_empty() {
-            *self.commands.entry(&trouble.command).or_default() += 1;
+        if !failure.command.is_empty() {
+            *self.commands.entry(&failure.command).or_default() += 1;
         }
         let mut is_new = |line: u64| self.counted.insert((witness.session.as_str(), line));
-        for tried in trouble.tried.iter().filter(|tried| is_new(tried.line)) {
+        for tried in failure.tried.iter().filter(|tried| is_new(tried.line)) {
             // A check is no attempt.
             let mut commands = sorted(&tried.commands);
             commands.retain(|line| !only_checks(line));
@@ -284,7 +284,7 @@ impl<'a> FailureHistory<'a> {
             let newest = entry.count == 0 || time(tried.at) > entry.at;
             entry.count += 1;
             if newest {
-                let then = if error_name(&tried.error) == trouble.error { String::new() } else { tried.error.clone() };
+                let then = if error_name(&tried.error) == failure.error { String::new() } else { tried.error.clone() };
                 *entry = FixTried {
                     files: tried.files.clone(),
                     commands: done,
@@ -296,7 +296,7 @@ impl<'a> FailureHistory<'a> {
                 };
             }
         }
-        match &trouble.fix {
+        match &failure.fix {
             // One success that fixed several failures counts once.
             Some(fix) if !self.counted.insert((witness.session.as_str(), fix.line)) => {}
             Some(fix) => {
@@ -304,7 +304,7 @@ impl<'a> FailureHistory<'a> {
                 self.resolved += u32::from(ended);
                 self.around += u32::from(!ended);
                 if !ended {
-                    self.unresolved = newer(self.unresolved.take(), Some(place(trouble, witness)));
+                    self.unresolved = newer(self.unresolved.take(), Some(place(failure, witness)));
                 }
                 let entry = self.fixes.entry((sorted(&fix.files), sorted(&fix.commands))).or_default();
                 let newest = entry.count == 0 || time(fix.at) > entry.at;
@@ -322,10 +322,10 @@ impl<'a> FailureHistory<'a> {
                     };
                 }
             }
-            None if trouble.mended_by_fork => {}
-            None if trouble.unsure => self.unsure += 1,
+            None if failure.mended_by_fork => {}
+            None if failure.unsure => self.unsure += 1,
             None => {
-                self.unresolved = newer(self.unresolved.take(), Some(place(trouble, witness)));
+                self.unresolved = newer(self.unresolved.take(), Some(place(failure, witness)));
             }
         }
     }
@@ -349,26 +349,26 @@ impl<'a> FailureHistory<'a> {
         let mut commands: Vec<(&str, u32)> = self.commands.into_iter().collect();
         commands.sort_by_key(|(name, count)| (Reverse(*count), *name));
         FixMatch {
-            error: self.last.map(|(trouble, _)| trouble.text.clone()).unwrap_or_default(),
+            error: self.last.map(|(failure, _)| failure.text.clone()).unwrap_or_default(),
             same,
             commands: commands.into_iter().take(MAX_COMMANDS).map(|(name, _)| name.to_owned()).collect(),
             seen: self.seen,
             sessions: u32::try_from(self.sessions.len()).unwrap_or(u32::MAX),
             resolved: self.resolved,
             unsure: self.unsure,
-            last_seen: self.last.and_then(|(trouble, _)| time(last_time(trouble))),
+            last_seen: self.last.and_then(|(failure, _)| time(last_time(failure))),
             fixes,
             tried_in_vain: tried,
             unresolved: self.unresolved,
-            account: self.told.map(|(trouble, witness)| FixAccount {
-                text: trouble.text.clone(),
+            account: self.told.map(|(failure, witness)| FixAccount {
+                text: failure.text.clone(),
                 role: "output".to_owned(),
                 same,
-                times: trouble.times.max(1),
+                times: failure.times.max(1),
                 session_id: witness.session.clone(),
                 project: witness.project.clone(),
-                line: trouble.line.max(trouble.last_line),
-                at: time(last_time(trouble)),
+                line: failure.line.max(failure.last_line),
+                at: time(last_time(failure)),
                 ..FixAccount::default()
             }),
         }
@@ -451,9 +451,9 @@ pub fn with_accounts(fix: Fix, (accounts, by_words): (Vec<FixAccount>, bool)) ->
 }
 
 /// Returns where the failure last occurred.
-fn place(trouble: &Trouble, witness: &Witness) -> Quote {
-    let line = trouble.line.max(trouble.last_line);
-    quote(&trouble.text, &witness.session, line, time(last_time(trouble)).as_ref())
+fn place(failure: &FailureHistory, witness: &Witness) -> Quote {
+    let line = failure.line.max(failure.last_line);
+    quote(&failure.text, &witness.session, line, time(last_time(failure)).as_ref())
 }
 
 fn sorted(list: &[String]) -> Vec<&str> {

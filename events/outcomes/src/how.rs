@@ -103,7 +103,7 @@ fn lookup(asked: &str, query: CommandQuery, witnesses: &[Witness], project: Opti
         };
         witnesses.iter().flat_map(of_witness)
     };
-    let fits = all().filter_map(|one| Some((query.fit(one.1, one.2)?, one)));
+    let fits = all().filter_map(|one| Some((query.fit_of(one.1, one.2)?, one)));
     let fits: Vec<(Fit, (&Witness, &Command, &Line))> = fits.collect();
     let best = fits.iter().map(|(fit, _)| *fit).max();
     // A program alone is asked about with everything that runs it.

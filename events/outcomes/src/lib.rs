@@ -9,12 +9,13 @@
 //! pipe, or shared with other programs of its line, is counted separately from programs that ran alone, unless its
 //! output says how it went. No rate is given for fewer than [`TOO_FEW`] outcomes.
 
-mod account;
 mod asked_check;
 mod asked_command;
 mod blame;
 mod builder;
 mod diagram;
+mod failure_account;
+mod failure_history;
 mod file_query;
 mod fix;
 mod forks;
@@ -32,14 +33,13 @@ mod sequence;
 #[cfg(test)]
 mod tests;
 mod touched;
-mod trouble;
 
 /// The words of all rules, see [`baton_words`].
 const WORDS: &str = include_str!("words.txt");
 
-pub use account::AccountReader;
 pub use blame::{blame, blame_former, blame_keys};
 pub use diagram::{Format, draw};
+pub use failure_account::AccountReader;
 pub use fix::{FixQuery, claims, fix, summary, with_accounts};
 pub use forks::remove_copies;
 pub use how::{how, how_keys, of_newest, with_other_projects};
@@ -62,7 +62,7 @@ pub const MAX_LINES: usize = 200;
 /// Maximum number of distinct lines per program in a session.
 pub const MAX_LINES_OF_ONE: usize = 40;
 /// Maximum number of failures per session; the last ones are kept.
-pub const MAX_TROUBLES: usize = 100;
+pub const MAX_FAILURES: usize = 100;
 /// Maximum number of vain attempts per failure, and of files or commands per attempt.
 pub const MAX_TRIED: usize = 6;
 /// Maximum number of retry loops per session.
@@ -144,8 +144,8 @@ fn last_part(path: &str) -> &str {
 /// Returns all failures of a session as text, one per line, for searching.
 pub fn errors_text(outcomes: &Outcomes) -> String {
     let mut text = String::new();
-    for trouble in &outcomes.troubles {
-        text.push_str(&trouble.text);
+    for failure in &outcomes.failures {
+        text.push_str(&failure.text);
         text.push('\n');
     }
     text

@@ -17,8 +17,8 @@ pub(super) fn mending_commands(witnesses: &[Witness], is_meant: impl Fn(&str) ->
     let mut by_command: BTreeMap<&str, BTreeSet<(&str, u64)>> = BTreeMap::new();
     let is_alone = |fix: &&Fix| is_over(&fix.text) && fix.files.is_empty() && fix.commands.len() == 1;
     for witness in witnesses {
-        for trouble in witness.outcomes.troubles.iter().filter(|trouble| is_meant(&trouble.command)) {
-            let Some(fix) = trouble.fix.as_ref().filter(is_alone) else { continue };
+        for failure in witness.outcomes.failures.iter().filter(|failure| is_meant(&failure.command)) {
+            let Some(fix) = failure.fix.as_ref().filter(is_alone) else { continue };
             for command in &fix.commands {
                 // One success that fixed several failures counts once.
                 by_command.entry(command).or_default().insert((&witness.session, fix.line));

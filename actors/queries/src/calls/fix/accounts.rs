@@ -169,7 +169,7 @@ impl Accounts<'_> {
         }
         // A conclusion before the quoted words, or without a word of the failure beside them, is about something else.
         let is_about = |concluded: &Quote| match &account.said {
-            Some(said) => concluded.line > said.line && error.fit(&concluded.text) > 0.0,
+            Some(said) => concluded.line > said.line && error.fit_of(&concluded.text) > 0.0,
             // What was run instead says more than how the session ended.
             None if !account.commands.is_empty() => false,
             None => concluded.line >= account.line,
@@ -224,7 +224,7 @@ fn conclusion(episode: &Episode, line: u64, error: &FixQuery) -> Option<Quote> {
     let said = episode.exchanges.get(exchange)?.conclusion.as_ref()?;
     let text = match said.text.chars().count() {
         0..=CONCLUSION_CHARS => said.text.clone(),
-        _ => carrying_sentences(&said.text, CONCLUSION_CHARS, |sentence| error.fit(sentence)),
+        _ => carrying_sentences(&said.text, CONCLUSION_CHARS, |sentence| error.fit_of(sentence)),
     };
     Some(Quote { text, session_id: String::new(), line: said.line, at: said.at.map(|at| at.to_string()) })
 }

@@ -233,7 +233,7 @@ impl<'q> AccountReader<'q> {
             best.edits.push(format!("{path}: {}", call.added));
         }
         let Some(reply) = &self.reply else { return };
-        let fit = self.asked.fit(&reply.text);
+        let fit = self.asked.fit_of(&reply.text);
         if fit > self.fit.max(SAID_SHARE) || best.said.is_none() && self.replies <= CLOSE_REPLIES {
             self.fit = fit;
             best.said = Some(reply.clone());
