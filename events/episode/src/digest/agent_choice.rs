@@ -14,7 +14,7 @@ use super::file;
 use super::repetition::significant_words;
 use super::sentence::{self, Sentence, clauses, plain, sentences};
 use super::settled::replacement;
-use super::stated::{self, MIN_WORDS, Told, is_connected};
+use super::stated::{self, MIN_WORDS, Statement, is_connected};
 use super::substitution::Substitutions;
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, Pointed};
@@ -125,7 +125,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             // `Let me keep it as a list, since that is shorter:`
             let announces = leads_to_act && at + 1 == sentences.len();
             let text = if announces { sentence.text.trim_end_matches([':', '：']) } else { sentence.text };
-            let told = Told::read(text).or_else(|| Told::read(after_lead(sentence.text)?));
+            let told = Statement::read(text).or_else(|| Statement::read(after_lead(sentence.text)?));
             let Some(told) = told else { continue };
             if concluded && wrote_texts && !told.is_of_a_change() {
                 continue;
@@ -138,7 +138,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             let stands = stands || (leads_to_act || sentence.text.contains('`')) && acted();
             // What was only announced on the way, and then looked into, was not done yet.
             let is_idle = !concluded && !leads_to_act && told.announces_way();
-            let taken = stands && !is_idle && told.takes() || is_followed && told.proposes();
+            let taken = stands && !is_idle && told.commits_to_choice() || is_followed && told.proposes();
             let explained = leads_to_act && (told.limits_or_explains() || told.draws_consequence() || told.contrasts())
                 || leads_to_edit && told.prefers();
             let is_listed = || sentence.point && Signs::read(sentence.head).has(Sign::DecisionHead);
@@ -178,7 +178,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
         choices.sort_by_key(|choice| Reverse(choice.worth));
         choices.truncate(MAX_OF_REPLY);
         choices.sort_by_key(|choice| choice.at);
-        let texts = choices.iter().filter_map(|choice| choice.told(&sentences));
+        let texts = choices.iter().filter_map(|choice| choice.wording(&sentences));
         found.extend(texts.map(|text| Found { place: reply.place, said: pointed(&text, reply), by_person: false }));
     }
     found
@@ -194,7 +194,7 @@ struct Choice<'a> {
 
 impl Choice<'_> {
     /// Returns the text with the sentence before if it says too little without; `None` if it needs one and there is none.
-    fn told(&self, sentences: &[Sentence<'_>]) -> Option<String> {
+    fn wording(&self, sentences: &[Sentence<'_>]) -> Option<String> {
         let text = plain(self.text).trim_end_matches([':', '：']).to_owned();
         let text = stated::without_announcement(&text);
         let is_point = sentences[self.at].point;
@@ -274,7 +274,7 @@ impl Changed<'_> {
     }
 
     /// Returns true if a sentence tells what took the place of what, and an edit shows that, or was written at least.
-    fn tells(&self, sentence: &str, told: &Told) -> bool {
+    fn tells(&self, sentence: &str, told: &Statement) -> bool {
         self.edits.shows(sentence) || told.may_replace() && self.shows(sentence)
     }
 
@@ -394,7 +394,7 @@ pub(super) fn commits(deed: &Deed<'_>) -> bool {
 pub(super) fn has_worked(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
     let changes = |deed: &Deed<'_>| {
         let steps = deed.parsed_command().map(|command| command.steps());
-        deed.succeeded() && steps.is_some_and(|steps| steps.iter().any(|step| step.changes()))
+        deed.succeeded() && steps.is_some_and(|steps| steps.iter().any(|step| step.is_mutating()))
     };
     has_changed(timeline, round) || timeline.deeds[round.deeds.clone()].iter().any(changes)
 }
@@ -423,7 +423,7 @@ pub(super) fn only_change(timeline: &Timeline<'_>) -> Option<Found> {
     };
     let tells = |sentence: &&Sentence<'_>| {
         !sentence.quoted
-            && Told::read(sentence.text).is_some_and(|told| told.is_of_a_change())
+            && Statement::read(sentence.text).is_some_and(|told| told.is_of_a_change())
             && !stated::names_test(&sentence.text.to_lowercase())
             && sentence.text.split('`').skip(1).step_by(2).any(is_new)
     };

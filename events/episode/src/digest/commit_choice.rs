@@ -9,7 +9,7 @@ use super::command::{GitAct, Paths, Touch, git_steps, overridden};
 use super::excerpt::{head, one_line};
 use super::file;
 use super::sentence::{asks, plain, sentences};
-use super::stated::{self, Told};
+use super::stated::{self, Statement};
 use super::timeline::{Deed, Message, Timeline};
 use super::{DECISION_CHARS, Pointed};
 use crate::lexicon::{Sign, Signs};
@@ -74,7 +74,7 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
                 return None;
             }
             let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
-            let said = sentences.iter().rev().find(|sentence| Told::limits_what_is_done(sentence.text))?;
+            let said = sentences.iter().rev().find(|sentence| Statement::limits_what_is_done(sentence.text))?;
             let left = left_at(*began).filter(|_| !*takes_more);
             if left.as_ref().is_some_and(Vec::is_empty) {
                 return None;

@@ -169,7 +169,7 @@ pub(super) fn concluded(
         };
     }
     let found = found_last(timeline, conclusions);
-    let says = |said: &&Said<'_>| !said.told().is_empty() && !said.work.is_gone;
+    let says = |said: &&Said<'_>| !said.told_text().is_empty() && !said.work.is_gone;
     let stands = |said: &&Said<'_>| !superseded.iter().any(|gone| gone.line == said.conclusion.message.line);
     let works = |said: &Said<'_>| said.work.edits_work && says(&said);
     let edits = |said: &Said<'_>| said.work.edits && says(&said);
@@ -180,9 +180,9 @@ pub(super) fn concluded(
         if found.is_some() || is_worked_on(timeline, last) {
             return found;
         }
-        return Some(match talks.next().filter(|before| is_short(last.told()) && stands(before)) {
-            Some(before) => format!("{} {}", closed(before.told().to_owned()), last.told()),
-            None => last.told().to_owned(),
+        return Some(match talks.next().filter(|before| is_short(last.told_text()) && stands(before)) {
+            Some(before) => format!("{} {}", closed(before.told_text().to_owned()), last.told_text()),
+            None => last.told_text().to_owned(),
         });
     };
     let (before, after) = (&said[..last], &said[last + 1..]);
@@ -200,20 +200,20 @@ pub(super) fn concluded(
     // What is added at the end is told after what it was added to.
     let is_same = |said: &&Said<'_>| works(said) && !said.files.is_disjoint(&last.files);
     let larger = || before.iter().rfind(|said| is_same(said) && last.work.lines * ADDITION <= said.work.lines);
-    let before = || larger().or_else(|| before.iter().rfind(is_same).filter(|_| is_short(last.told())));
-    let quoted = |said: &Said<'_>| said.within(QUOTED_CHARS).or_else(|| clause_within(said.told(), QUOTED_CHARS));
+    let before = || larger().or_else(|| before.iter().rfind(is_same).filter(|_| is_short(last.told_text())));
+    let quoted = |said: &Said<'_>| said.within(QUOTED_CHARS).or_else(|| clause_within(said.told_text(), QUOTED_CHARS));
     // What the last one tells again stands there as it is now.
     let is_gone = |one: &&Said<'_>| said.iter().any(|later| later.takes_out(one));
     let before = main
         .or_else(before)
         .filter(|one| stands(one) && !is_gone(one))
         .and_then(quoted)
-        .filter(|said| !is_told_in(said, last.told()))
+        .filter(|said| !is_told_in(said, last.told_text()))
         .map(closed);
     let later = after.iter().rfind(|said| !said.work.delivers && !said.work.edits && says(said));
     let later = later.and_then(|later| later.within(LATER_CHARS));
     let later = found.or(later).or_else(|| rejected(timeline, last.conclusion.message.place));
-    let told = if after.is_empty() { last.told().to_owned() } else { without_offers(last.told()) };
+    let told = if after.is_empty() { last.told_text().to_owned() } else { without_offers(last.told_text()) };
     let told = if later.is_some() { closed(told) } else { told };
     Some(before.into_iter().chain([told]).chain(later).collect::<Vec<_>>().join(" "))
 }
@@ -224,7 +224,7 @@ fn is_worked_on(timeline: &Timeline<'_>, said: &Said<'_>) -> bool {
     let message = said.conclusion.message;
     let read = |text: &str| sentences(text).iter().map(|said| Signs::read(said.text)).collect::<Vec<_>>();
     let is_wrong = |signs: &Signs| signs.has_any(&[Sign::Defect, Sign::Cause]) && !signs.has(Sign::Works);
-    let told = read(said.told());
+    let told = read(said.told_text());
     let next = timeline.rounds.iter().find(|round| round.prompt.is_some_and(|said| said.place > message.place));
     let is_taken_up = || {
         let all = read(message.text);
@@ -340,13 +340,14 @@ impl Work {
 }
 
 impl<'t> Said<'t> {
-    fn told(&self) -> &'t str {
+    fn told_text(&self) -> &'t str {
         &self.conclusion.told
     }
 
     /// Returns true if it tells later that code is gone which another one names.
     fn takes_out(&self, other: &Self) -> bool {
-        let is_named = |code: &str| !code.is_empty() && other.told().split('`').skip(1).step_by(2).any(|it| it == code);
+        let is_named =
+            |code: &str| !code.is_empty() && other.told_text().split('`').skip(1).step_by(2).any(|it| it == code);
         // `Removed the `winch``, unlike `Removed a line from the `winch``.
         let ends = |said: &Sentence<'_>| {
             let mut parts = said.text.split('`');
@@ -360,7 +361,7 @@ impl<'t> Said<'t> {
 
     /// Returns what is told, or of what is too long the first sentence that says what was changed, or else the first ones.
     fn within(&self, chars: usize) -> Option<String> {
-        let told = self.told();
+        let told = self.told_text();
         if told.chars().count() <= chars {
             return Some(told.to_owned());
         }

@@ -35,7 +35,7 @@ const TELLING_PROMPT_CHARS: usize = 12;
 /// Returns what the main task is, in the person's words, and what other tasks of weight ask for; in a conversation without
 /// work, what the last one asks for. What a terminal draws is left out.
 pub(super) fn objective(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
-    let told = told(timeline, tasks);
+    let told = objective_text(timeline, tasks);
     if told.contains(is_drawn) { one_line(&told.replace(is_drawn, " "), OBJECTIVE_CHARS) } else { told }
 }
 
@@ -43,7 +43,7 @@ fn is_drawn(c: char) -> bool {
     matches!(c, '\u{2500}'..='\u{259f}')
 }
 
-fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
+fn objective_text(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
     let Some(at) = main_task(timeline, tasks) else { return String::new() };
     let main = &tasks[at];
     let typed = |task: &Task| {

@@ -65,14 +65,14 @@ const KEPT_BYTES: usize = 8 * 1024;
 
 /// Where a sentence stands in its text.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct SentenceRange {
     text: (u32, u32),
     head: (u32, u32),
     point: bool,
     quoted: bool,
 }
 
-impl Place {
+impl SentenceRange {
     fn new(text: &str, sentence: &Sentence<'_>) -> Self {
         let place = |part: &str| match part.is_empty() {
             true => (0, 0),
@@ -96,8 +96,9 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     if text.len() > KEPT_BYTES {
         return split_text(text);
     }
-    let places: Rc<[Place]> =
-        memo::remembered(text, |text| split_text(text).iter().map(|sentence| Place::new(text, sentence)).collect());
+    let places: Rc<[SentenceRange]> = memo::remembered(text, |text| {
+        split_text(text).iter().map(|sentence| SentenceRange::new(text, sentence)).collect()
+    });
     places.iter().map(|place| place.sentence(text)).collect()
 }
 

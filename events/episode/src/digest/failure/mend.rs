@@ -50,7 +50,7 @@ impl<'a> Change<'a> {
         if let Some((path, ..)) = deed.edit() {
             return vec![change(Made::Edit { path: timeline.relative_path(path), new: deed.new_text() })];
         }
-        let steps = command.map(Command::steps).unwrap_or_default().iter().filter(|step| step.changes());
+        let steps = command.map(Command::steps).unwrap_or_default().iter().filter(|step| step.is_mutating());
         steps
             .map(|step| {
                 let text = one_line(&without_filter_mark(step.text()), SHORT_CHARS);

@@ -103,7 +103,7 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
             .map(capitalised);
         Some(verb.map(|verb| format!("{verb}: {told}")).filter(|whole| count(whole) <= MAX_WORDS).unwrap_or(told))
     };
-    let chosen = choose(&clauses, is_pasted).map(|clause| without_wish(told(&own, clause)));
+    let chosen = choose(&clauses, is_pasted).map(|clause| without_wish(clause_in_context(&own, clause)));
     // What begins in the middle of a phrase and is cut names nothing.
     let names = |text: &&str| {
         let mut words = text.split_whitespace();
@@ -267,7 +267,7 @@ fn quoted_line(text: &str) -> Option<String> {
 
 /// Returns a clause up to the end of its sentence. What only reports is told from the beginning of its sentence if all of it
 /// fits.
-fn told<'t>(sentences: &'t [String], clause: &Clause<'t>) -> &'t str {
+fn clause_in_context<'t>(sentences: &'t [String], clause: &Clause<'t>) -> &'t str {
     let at = clause.text.as_ptr().addr();
     let sentence = sentences.iter().find(|own| (own.as_ptr().addr()..own.as_ptr().addr() + own.len()).contains(&at));
     // `The problem is simple:` says nothing of it.
