@@ -18,13 +18,13 @@ mod session_entries;
 mod tests;
 
 pub use change_of_mind::change_of_mind;
-pub use intent::{Context, Intent, Kind, Named, Span, Tally, Term, describe, read};
+pub use intent::{Context, Intent, Kind, Named, Span, Tally, Term, read, read_description};
 pub use memo::memo_entry;
 pub use nearest::{Detail, told_of_nearest};
 pub use open::{Later, still_open};
 pub use quotes::{Quote, QuoteReader, Quotes, Speaker};
 pub use selection::{Selection, append_below, is_superseded, select};
-pub use session_entries::{Place, decides, nearest_error, session_entries, states, whole_fit};
+pub use session_entries::{RankedSession, decides, nearest_error, session_entries, states, whole_fit};
 
 use std::collections::BTreeMap;
 

@@ -22,7 +22,7 @@ pub fn change_of_mind(episode: &Episode, asked: &Intent) -> Option<Pointed> {
         };
         let line = prompt.text.lines().find(says_so)?;
         let concluded = exchange.conclusion.as_ref().map_or("", |said| said.text.as_str());
-        let is_about = asked.fit(&format!("{} {concluded}", prompt.text)) >= ABOUT_IT;
+        let is_about = asked.fit_of(&format!("{} {concluded}", prompt.text)) >= ABOUT_IT;
         is_about.then(|| Pointed { text: sentences_within(line, TOLD_CHARS), ..prompt.clone() })
     });
     said.next().filter(|_| !asked.about.is_empty())

@@ -45,10 +45,10 @@ pub fn told_of_nearest(episode: &Episode, quotes: &Quotes, asked: &Intent, detai
             told.push(Pointed { text: format!("{label}{text}"), ..said.clone() });
         }
     };
-    let short = |text: &str| carrying_sentences(text, LINE_CHARS, |sentence| asked.fit(sentence));
+    let short = |text: &str| carrying_sentences(text, LINE_CHARS, |sentence| asked.fit_of(sentence));
     // What a person asked for is often the reason.
     let request_for = |line: u64| {
-        let said = request_before(episode, line).filter(|said| is_first && asked.fit(&said.text) > 0.0)?;
+        let said = request_before(episode, line).filter(|said| is_first && asked.fit_of(&said.text) > 0.0)?;
         Some((said, short(&said.text))).filter(|(_, text)| is_prose(text))
     };
     if let Some(said) = change_of_mind(episode, asked) {

@@ -304,7 +304,7 @@ impl<'q> QuoteReader<'q> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::describe;
+    use super::super::read_description;
     use super::*;
     use baton_conversation::item::{Call, Edit, ToolResult};
 
@@ -336,7 +336,7 @@ pub(super) mod tests {
     }
 
     pub(in super::super) fn quotes(asked: &str, items: &[Item]) -> Quotes {
-        let asked = describe(asked);
+        let asked = read_description(asked);
         let mut reader = QuoteReader::new(&asked);
         items.iter().for_each(|item| reader.push(item));
         reader.finish(2)
@@ -359,7 +359,7 @@ pub(super) mod tests {
         assert_eq!(found.last, Some((3, "All tests pass.".to_owned())));
         assert!(found.relevance > 0.0 && found.coverage > 0.5, "{found:?}");
         assert_eq!(quotes("walrus", &items).passages, []);
-        let mut asked = describe("pelican walrus");
+        let mut asked = read_description("pelican walrus");
         asked.weigh(|words| Some(words.iter().map(|word| f32::from(u8::from(*word == "pelican"))).collect()));
         let mut reader = QuoteReader::new(&asked);
         items.iter().for_each(|item| reader.push(item));

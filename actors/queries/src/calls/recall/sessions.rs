@@ -58,8 +58,8 @@ impl Session {
     }
 
     /// The fit of the whole session: of its goal and of the passages found in it.
-    pub(super) fn fit(&self, asked: &Intent) -> f32 {
-        let passages = self.passages.iter().map(|hit| asked.fit(&hit.snippet));
+    pub(super) fn session_fit(&self, asked: &Intent) -> f32 {
+        let passages = self.passages.iter().map(|hit| asked.fit_of(&hit.snippet));
         let fit = passages.fold(whole_fit(&self.episode, asked), f32::max);
         if asked.is_general() { fit } else { fit * (self.score / NEAR).min(1.0) }
     }
@@ -158,7 +158,7 @@ impl Recall {
         }
         found.sessions.truncate(most);
         if asked.is(Kind::Latest) && !asked.is_general() {
-            let fits = |session: &Session| session.fit(asked);
+            let fits = |session: &Session| session.session_fit(asked);
             let best = found.sessions.iter().map(fits).fold(0.0, f32::max);
             found.sessions.retain(|session| fits(session) >= best / 2.0);
             found.sessions.sort_by_key(|session| std::cmp::Reverse(session.row.state.last_activity()));
