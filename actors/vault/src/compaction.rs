@@ -7,7 +7,7 @@ use baton_conversation::hash::Mark;
 use baton_conversation::record::SessionId;
 use baton_notes::compaction::{active, archived, failed, is_same, marked, plan, unverified};
 use baton_notes::facts::SessionFacts;
-use baton_notes::layout::Place;
+use baton_notes::layout::NoteRole;
 use baton_notes::note::{Body, Wanted};
 use baton_notes::session;
 use baton_notes::threshold::Measure;
@@ -239,9 +239,9 @@ pub(super) fn rename_copies(open: &mut OpenVault) -> Result<(), Refused> {
 }
 
 fn rename_copy(open: &OpenVault, before: &str) -> Result<(), Error> {
-    let Some(Place::Archived(project, name)) = open.layout.place(before) else { return Ok(()) };
+    let Some(NoteRole::Archived(project, name)) = open.layout.role(before) else { return Ok(()) };
     let Some(text) = open.read_text(before)?.filter(|text| forget::is_own(text)) else { return Ok(()) };
-    let path = open.layout.path(&Place::Archived(project, name));
+    let path = open.layout.path(&NoteRole::Archived(project, name));
     if open.read_text(&path)?.is_none_or(|there| there == text) {
         open.vault_fs.move_text(before, &path, &text)?;
     }

@@ -9,7 +9,7 @@
 
 use super::facts::{Statement, Topic};
 use super::knowledge::{self, Lines, dated_line, entity_note, preferences_note, statement_text, topic_note};
-use super::layout::{Layout, Place};
+use super::layout::{Layout, NoteRole};
 use super::note::{Field, Line, Note, Section, Wanted, When};
 use super::session::OVER_THRESHOLD;
 use super::{Day, Merged, SessionFacts, markdown, merge, start};
@@ -68,16 +68,16 @@ pub fn plan(facts: &SessionFacts, layout: &Layout, today: Day) -> Plan {
         let wanted = topic_note(facts, topic, &said, layout, today);
         backlinks.push(linked(&wanted.path));
         updates.push(wanted);
-        let place = Place::Topic(about.project.clone(), topic.as_str().to_owned());
-        leads.extend(start::leading_to(&place, topic.as_str(), layout, today));
+        let role = NoteRole::Topic(about.project.clone(), topic.as_str().to_owned());
+        leads.extend(start::leading_to(&role, topic.as_str(), layout, today));
     }
     if !facts.preferences.is_empty() {
         count += facts.preferences.len();
         updates.push(preferences_note(facts, layout, today));
-        leads.extend(start::leading_to(&Place::Preferences, "Preferences", layout, today));
+        leads.extend(start::leading_to(&NoteRole::Preferences, "Preferences", layout, today));
     }
     updates.extend(leads);
-    let archive = layout.path(&Place::Archived(about.project.clone(), about.note.clone()));
+    let archive = layout.path(&NoteRole::Archived(about.project.clone(), about.note.clone()));
     Plan { updates, archive, backlinks, lines: count }
 }
 

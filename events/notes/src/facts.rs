@@ -113,7 +113,7 @@ pub struct Entity {
     pub name: String,
     /// What the session did with it: `changed`, `decided`, `added`.
     pub deed: &'static str,
-    /// Name of its note, without extension: [`name::safe`] of its name until [`SessionFacts::name_entities`] changes it.
+    /// Name of its note, without extension: [`name::safe_file_name`] of its name until [`SessionFacts::name_entities`] changes it.
     pub file: String,
     /// True if the session made a decision about it, or failed and fixed it: then the session's note links to it. A
     /// change alone says little, and changes are many.
@@ -147,7 +147,7 @@ impl Topic {
 /// it. `taken` receives the [`name::key`] of a name and returns whether it belongs to another project.
 pub fn project_name(project: &str, taken: impl Fn(&str) -> bool) -> String {
     let last = project.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
-    name::free(&name::safe(last), taken)
+    name::free(&name::safe_file_name(last), taken)
 }
 
 impl SessionFacts {
@@ -259,8 +259,11 @@ impl SessionFacts {
     pub fn name_entities(&mut self, named: impl Fn(&Entity) -> Option<String>, taken: impl Fn(&str) -> bool) {
         let mut chosen: Vec<String> = Vec::new();
         for entity in self.entities.iter_mut().filter(|entity| entity.is_noted) {
-            let fresh =
-                || name::free(&name::safe(&entity.name), |key| taken(key) || chosen.iter().any(|name| name == key));
+            let fresh = || {
+                name::free(&name::safe_file_name(&entity.name), |key| {
+                    taken(key) || chosen.iter().any(|name| name == key)
+                })
+            };
             let file = named(entity).unwrap_or_else(fresh);
             chosen.push(name::key(&file));
             entity.file = file;

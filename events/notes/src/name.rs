@@ -22,7 +22,7 @@ const RESERVED: [&str; 30] = [
 ];
 
 /// Makes a safe name from any text, without extension: `src/auth.rs` becomes `src-auth.rs`. Never empty.
-pub fn safe(text: &str) -> String {
+pub fn safe_file_name(text: &str) -> String {
     let mut out = String::new();
     let mut between: Option<char> = None;
     for c in nfc().normalize(&redact(text)).chars() {

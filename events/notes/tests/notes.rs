@@ -19,7 +19,7 @@ use baton_notes::forget::Remainder;
 use baton_notes::threshold::{Limits, measure};
 use baton_notes::verify::VaultIndex;
 use baton_notes::{
-    Day, Layout, Line, Place, SessionFacts, Wanted, compaction, conflicts, knowledge, merge, name, session, start,
+    Day, Layout, Line, NoteRole, SessionFacts, Wanted, compaction, conflicts, knowledge, merge, name, session, start,
 };
 use uuid::Uuid;
 
@@ -119,7 +119,7 @@ impl One {
         let folder = layout.project(&about.project);
         let mut facts = SessionFacts::new(about, Some(&self.project), &episode, &graph);
         let known = vault.files.iter().find_map(|(path, text)| {
-            let is_it = layout.place(path).is_some_and(|place| matches!(place, Place::Session(..)))
+            let is_it = layout.role(path).is_some_and(|role| matches!(role, NoteRole::Session(..)))
                 && session::identity(text)?.session_ids.contains(&self.session.to_string());
             is_it.then(|| path.rsplit('/').next().unwrap_or_default().trim_end_matches(".md").to_owned())
         });
@@ -258,8 +258,8 @@ fn a_forgotten_session_leaves_nothing_and_takes_nothing_of_others() {
             tags.insert(forget::tag(&target));
             let mut after = BTreeMap::new();
             for (path, text) in std::mem::take(&mut vault.files) {
-                let is_own = match layout().place(&path) {
-                    Some(Place::Session(_, name) | Place::Archived(_, name)) => name == target,
+                let is_own = match layout().role(&path) {
+                    Some(NoteRole::Session(_, name) | NoteRole::Archived(_, name)) => name == target,
                     _ => false,
                 };
                 let out = if is_own { forget::forget_own_note(&text) } else { forget::forget_target(&text, &target) };
