@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 pub use super::belonging::Belonging;
+use super::multiset::Multiset;
 use super::others::{Author, Others};
 use super::recent::Recent;
-use super::tally::Tally;
 use crate::memo::Memo;
 pub use crate::row::{HomeRow, MemoRow, Row};
 use crate::session::{EpisodeRef, Event, Phase, Place, Policy, State, UnindexedReason, evolve, wake_at};
@@ -32,9 +32,9 @@ pub struct SessionTable {
     rows: RedBlackTreeMapSync<SessionId, Arc<Row>>,
     memos: RedBlackTreeMapSync<Uuid, Arc<MemoRow>>,
     /// The groups of memos.
-    groups: Tally<String>,
+    groups: Multiset<String>,
     /// Where sessions belong: many sessions share few values.
-    belongings: Tally<Belonging>,
+    belongings: Multiset<Belonging>,
     home: Arc<HomeRow>,
     /// Sessions that owe an enrichment or have a running call of a model.
     enriching: RedBlackTreeSetSync<SessionId>,

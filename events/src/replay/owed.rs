@@ -22,7 +22,11 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
         owe("close", None, format!("a hook said that it is due: {reason}"));
     }
     if let Some(at) = idle_deadline(state, policy) {
-        owe("inactive", Some(at), format!("{} after {}", span(policy.check_interval_ms), silence_start(state, policy)));
+        owe(
+            "inactive",
+            Some(at),
+            format!("{} after {}", format_duration(policy.check_interval_ms), silence_start(state, policy)),
+        );
     }
     if let Some(at) = timeout_deadline(state, policy) {
         let (what, after_ms) = match policy.timeout_disabled() {
@@ -30,10 +34,10 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
             true => ("let go", policy.abandoned_after_ms),
             false => ("close", policy.inactivity_timeout_ms),
         };
-        owe(what, Some(at), format!("{} after {}", span(after_ms), silence_start(state, policy)));
+        owe(what, Some(at), format!("{} after {}", format_duration(after_ms), silence_start(state, policy)));
     }
     if let (Some(at), Some(closed)) = (disconnect_deadline(state, policy), state.signals.disconnected_at) {
-        let after = span(policy.disconnect_grace_ms);
+        let after = format_duration(policy.disconnect_grace_ms);
         owe("close", Some(at), format!("{after} after its last MCP connection closed, at {closed}"));
     }
     if let (Phase::Failed, Some(failure)) = (state.phase, &state.failure) {
@@ -47,7 +51,7 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
         let why = match (known.and_then(|known| known.failed), job.asked) {
             (Some(failed), _) => format!("the last call of a model ended: {failed}"),
             (None, true) => "a person asked for it".to_owned(),
-            (None, false) => format!("{} of quiet after its end", span(policy.check_interval_ms)),
+            (None, false) => format!("{} of quiet after its end", format_duration(policy.check_interval_ms)),
         };
         owe("enrich", Some(job.due), why);
     }
@@ -70,10 +74,10 @@ pub(super) fn silence_start(state: &State, policy: &Policy) -> String {
             format!("a hook at work in it, at {sign}")
         }
         0 if sign > state.last_activity() => {
-            format!("{since}, and {} more for hooks without a record", span(policy.tool_call_bound_ms))
+            format!("{since}, and {} more for hooks without a record", format_duration(policy.tool_call_bound_ms))
         }
         calls @ 1.. if state.end.is_none() => {
-            let bound = span(policy.tool_call_bound_ms);
+            let bound = format_duration(policy.tool_call_bound_ms);
             format!("{since}, and {bound} more for tool calls without an answer ({calls})")
         }
         _ => since,
@@ -81,7 +85,7 @@ pub(super) fn silence_start(state: &State, policy: &Policy) -> String {
 }
 
 /// A duration in its largest whole unit: `90 s`, `30 min`, `6 h`.
-pub(super) fn span(ms: i64) -> String {
+pub(super) fn format_duration(ms: i64) -> String {
     match ms {
         ms if ms % 1000 != 0 => format!("{ms} ms"),
         ms if ms == 0 || ms % 60_000 != 0 => format!("{} s", ms / 1000),
@@ -253,9 +257,9 @@ mod tests {
     }
 
     #[test]
-    fn a_span_has_its_largest_whole_unit() {
+    fn a_duration_has_its_largest_whole_unit() {
         for (ms, expected) in [(0, "0 s"), (1, "1 ms"), (90_000, "90 s"), (1_800_000, "30 min"), (21_600_000, "6 h")] {
-            assert_eq!(span(ms), expected);
+            assert_eq!(format_duration(ms), expected);
         }
     }
 }

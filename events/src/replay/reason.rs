@@ -5,7 +5,7 @@
 //! - Reasons and deadlines follow the default timeouts in a replay and the configured ones in `explain`; neither knows
 //!   the configuration at the time of recording.
 
-use super::owed::{silence_start, span};
+use super::owed::{format_duration, silence_start};
 use crate::session::{
     CallOutcome, CloseReason, Event, FailureReason, GaveUp, ModelAnswer, Phase, Policy, Signal, SignalKind, State,
     UnindexedReason,
@@ -21,7 +21,7 @@ pub(super) fn explain(before: &State, event: &Event, policy: &Policy) -> Option<
             (Some(_), _) => {
                 format!(
                     "dated before the end plus {}, or a session's last words after its own close",
-                    span(policy.late_grace_ms)
+                    format_duration(policy.late_grace_ms)
                 )
             }
             (None, 0) => "the file has grown; nothing was said, so nothing is to be indexed".to_owned(),
@@ -29,7 +29,11 @@ pub(super) fn explain(before: &State, event: &Event, policy: &Policy) -> Option<
         },
         Event::Resumed => why_resumed(before),
         Event::WentIdle => {
-            format!("{} without a record after {}", span(policy.check_interval_ms), silence_start(before, policy))
+            format!(
+                "{} without a record after {}",
+                format_duration(policy.check_interval_ms),
+                silence_start(before, policy)
+            )
         }
         Event::CloseRequested { reason, .. } => why_closed(before, *reason, policy),
         Event::IndexingStarted { effect, reason, .. } => why_started(before, *reason, effect.generation),
@@ -179,7 +183,7 @@ fn why_closed(before: &State, reason: CloseReason, policy: &Policy) -> String {
         CloseReason::McpDisconnect => "the agent's MCP connection closed, and nothing came after it".to_owned(),
         CloseReason::InactivityTimeout => format!(
             "{} (session_tracking.inactivity_timeout) without a record after {}",
-            span(policy.inactivity_timeout_ms),
+            format_duration(policy.inactivity_timeout_ms),
             silence_start(before, policy)
         ),
         CloseReason::LazyQuery => "a search, or the first reading of history, needs what is not indexed".to_owned(),
@@ -220,7 +224,7 @@ fn failed(why: FailureReason, attempts: u32, policy: &Policy) -> String {
         FailureReason::Broken => "the job broke: a bug; daemon.log says more",
     };
     let wait = policy.retry_base_ms.saturating_mul(1 << attempts.saturating_sub(1).min(20)).min(policy.retry_cap_ms);
-    format!("{text}; tried again after {} and up to a quarter more", span(wait))
+    format!("{text}; tried again after {} and up to a quarter more", format_duration(wait))
 }
 
 fn abandoned(before: &State, why: UnindexedReason, policy: &Policy) -> String {
@@ -237,7 +241,7 @@ fn abandoned(before: &State, why: UnindexedReason, policy: &Policy) -> String {
         UnindexedReason::Gone => format!("its transcript vanished before all of it was indexed{serves}"),
         UnindexedReason::TimeoutDisabled => format!(
             "{} without a record after {}, and session_tracking.inactivity_timeout is 0: it waits for a query{serves}",
-            span(policy.abandoned_after_ms),
+            format_duration(policy.abandoned_after_ms),
             silence_start(before, policy)
         ),
         UnindexedReason::Untracked => format!("its tracking was stopped{serves}"),
