@@ -56,7 +56,7 @@ pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
 pub use observation::{add_type, add_unknown};
 pub use session_file::{SessionFile, StoredPath, StoredSession, WallClock};
 pub use spilled::{MAX_SPILLED_BYTES, Spilled};
-pub use table::{Cell, Lines, MessageFiles, Render, Schema, SessionFiles, Table, Tree};
+pub use table::{Cell, DatabaseSchema, Lines, MessageFiles, Render, SessionFiles, Table, Tree};
 
 use std::borrow::Cow;
 

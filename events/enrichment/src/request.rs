@@ -51,7 +51,7 @@ impl Request {
     /// `tokens`: what accompanies each request, and the maximum answer.
     fn new(ask: Ask, part: u32, parts: u32, user: String, tokens: (u64, u64)) -> Self {
         let (system, (overhead, tokens_out)) = (form::SYSTEM.to_owned(), tokens);
-        let tokens_in = overhead + tokens::at_most(&user);
+        let tokens_in = overhead + tokens::max_token_count(&user);
         Self { ask, part, parts, system, user, correction: None, tokens_in, tokens_out, lost: Lost::default() }
     }
 
@@ -69,7 +69,7 @@ impl Request {
     /// Returns the request with a correction for the second attempt.
     pub fn with_correction(mut self, complaint: &Complaint) -> Self {
         let correction = format!("{} {complaint}", form::CORRECTION);
-        self.tokens_in += tokens::at_most(&correction);
+        self.tokens_in += tokens::max_token_count(&correction);
         self.correction = Some(correction);
         self
     }
