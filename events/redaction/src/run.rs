@@ -219,7 +219,7 @@ fn is_announced(text: &str, start: usize, piece: &[u8]) -> bool {
         return false;
     }
     let uniform = piece.iter().all(|byte| is(*byte, HEX | HYPHEN));
-    match name::before(text, end).map(|name| name.kind) {
+    match name::name_ending_at(text, end).map(|name| name.kind) {
         Some(name::NameKind::Strong) => true,
         Some(name::NameKind::Weak | name::NameKind::Pass) => !uniform,
         _ => false,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::{WordList, is_stop, sections};
+use super::{WordList, is_stop, lines_with_sections};
 
 const LEXICON: &str = include_str!("lexicon.txt");
 /// What separates words in languages without spaces and says nothing about a subject.
@@ -53,7 +53,7 @@ struct Foreign {
 }
 
 fn lines(wanted: &str) -> Vec<Line> {
-    let found = sections(LEXICON).filter(|(section, _)| *section == wanted);
+    let found = lines_with_sections(LEXICON).filter(|(section, _)| *section == wanted);
     let lines = found.filter_map(|(_, line)| line.split_once(": "));
     let foreign = |entry: &'static str| {
         let (language, words) = entry.split_once(':').map_or((None, entry), |(code, rest)| (Some(code), rest));
