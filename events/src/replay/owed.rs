@@ -61,17 +61,17 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
 /// Where silence is counted from, and why.
 pub(super) fn silence_start(state: &State, policy: &Policy) -> String {
     if state.transcript.is_none() {
-        return format!("the last word of a hook, at {}, and no transcript was seen", last_sign(state, policy));
+        return format!("the last report of a hook, at {}; no transcript was seen", last_sign(state, policy));
     }
     let since = match (state.last_conversation_at, state.last_at) {
-        (Some(at), _) => format!("what was last said, at {at}"),
+        (Some(at), _) => format!("its last message, at {at}"),
         (None, Some(at)) => format!("its last record, at {at}"),
         (None, None) => format!("its discovery, at {}", state.discovered_at),
     };
     let sign = last_sign(state, policy);
     match state.read.calls_in_flight() {
         0 if sign > state.last_activity() && state.signals.active_at == Some(sign) => {
-            format!("a hook at work in it, at {sign}")
+            format!("its last activity by a hook, at {sign}")
         }
         0 if sign > state.last_activity() => {
             format!("{since}, and {} more for hooks without a record", format_duration(policy.tool_call_bound_ms))
@@ -139,7 +139,7 @@ mod tests {
         let policy = Policy::default();
         let disabled = Policy { inactivity_timeout_ms: 0, ..Policy::default() };
         let active = state(Phase::Active);
-        let said = "what was last said, at 1970-01-01T00:00:00.000Z";
+        let said = "its last message, at 1970-01-01T00:00:00.000Z";
         let idle = format!("inactive 1970-01-01T00:01:00.000Z: 1 min after {said}");
         check(&active, &policy, &[&idle, &format!("close 1970-01-01T00:30:00.000Z: 30 min after {said}")]);
         check(&active, &disabled, &[&idle, &format!("let go 1970-01-01T00:30:00.000Z: 30 min after {said}")]);
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn what_hooks_and_connections_bring_about_is_told() {
         let policy = Policy::default();
-        let said = "what was last said, at 1970-01-01T00:00:00.000Z";
+        let said = "its last message, at 1970-01-01T00:00:00.000Z";
         let with = |phase, change: fn(&mut State)| {
             let mut state = state(phase);
             change(&mut state);
@@ -201,7 +201,7 @@ mod tests {
         check(&promised, &policy, &["close now: a hook said that it is due: hook_clear"]);
         // Without a transcript nothing can be closed, and nothing is owed for ever.
         let unseen = State { transcript: None, phase: Phase::New, ..promised };
-        let described = "the last word of a hook, at 1970-01-01T00:00:00.000Z, and no transcript was seen";
+        let described = "the last report of a hook, at 1970-01-01T00:00:00.000Z; no transcript was seen";
         check(&unseen, &policy, &[&format!("let go 1970-01-01T00:01:00.000Z: 1 min after {described}")]);
         check(&State { phase: Phase::Unindexed(UnindexedReason::Empty), ..unseen.clone() }, &policy, &[]);
         let mut begun = State { end: None, ..unseen };
@@ -212,7 +212,7 @@ mod tests {
         let closed = "1 min after its last MCP connection closed, at 1970-01-01T00:00:05.000Z";
         check(&left, &policy, &[&close, &format!("close 1970-01-01T00:01:05.000Z: {closed}")]);
         let at_work = with(Phase::Inactive, |state| state.signals.active_at = Some(Timestamp(60_000)));
-        let hook = "a hook at work in it, at 1970-01-01T00:01:00.000Z";
+        let hook = "its last activity by a hook, at 1970-01-01T00:01:00.000Z";
         check(&at_work, &policy, &[&format!("close 1970-01-01T00:31:00.000Z: 30 min after {hook}")]);
         let too_long = with(Phase::Inactive, |state| state.signals.active_at = Some(Timestamp(90_000_000)));
         let bounded = format!("{said}, and 6 h more for hooks without a record");
