@@ -31,7 +31,7 @@ pub struct Withdrawn {
     taken: BTreeMap<u64, (u64, String)>,
     /// The lines where those were queued.
     taken_lines: BTreeSet<u64>,
-    /// What was queued up to this line has left the queue.
+    /// Prompts queued up to this line have left the queue.
     emptied: u64,
 }
 

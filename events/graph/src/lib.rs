@@ -9,6 +9,10 @@
 //! # Hazards
 //!
 //! - Changing how names are made splits every entity; a test pins one uuid.
+//!
+//! # Decisions
+//!
+//! - The digest of an episode is the input here, so `episode` is the lower crate.
 
 mod builder;
 mod claim;

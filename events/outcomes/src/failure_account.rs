@@ -1,4 +1,4 @@
-//! Where the words of a failure stand in a conversation, and what was said and done about it there.
+//! Finds the words of a failure in a conversation, and what was said and done about it.
 //!
 //! An account quotes. It claims no cause and no fix: the agent's words are given as the agent's words.
 
@@ -23,7 +23,7 @@ const SAID_CHARS: usize = 1_000;
 const AGAIN_SHARE: f32 = 0.8;
 /// Minimum share of the failure's words in words of the agent that do not follow closely.
 const SAID_SHARE: f32 = 0.25;
-/// So many replies after a failure are taken to be about it, whatever their words.
+/// This many replies after a failure count as about it, whatever their words.
 const CLOSE_REPLIES: usize = 2;
 /// Maximum number of edits that are quoted, and of the lines of one.
 const MAX_EDITS: usize = 3;
@@ -169,7 +169,7 @@ impl<'q> AccountReader<'q> {
                 (before.times, self.is_open) = (times, true);
                 return true;
             }
-            // What was changed until the line came again did not help.
+            // Changes before the line came again did not help.
             for change in before.tried.iter().chain(&before.files).chain(&before.commands) {
                 tried.retain(|known| known != change);
                 tried.push(change.clone());

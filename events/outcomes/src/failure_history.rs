@@ -44,7 +44,7 @@ struct Reader<'r> {
     at: &'r Surroundings<'r>,
 }
 
-/// What was changed since some attempt.
+/// Changes since an earlier attempt.
 #[derive(Clone, Default)]
 struct Changed {
     files: Vec<String>,

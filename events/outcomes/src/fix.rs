@@ -1,4 +1,4 @@
-//! What made a failure go away, and what was tried in vain.
+//! Answers `fix`: what made a failure go away, and what did not.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -158,7 +158,7 @@ impl FixQuery {
         let has_line = !self.telling.is_general() && named.name.contains(&self.telling.name);
         match (has_line && self.telling.is_telling()) || self.lines.contains(&named.name) {
             true => 1.0,
-            // What is asked may say more than the line: where the failure occurred, in which test.
+            // The question may say more than the line: where it failed, in which test.
             false if named.share_in(&self.telling) > WHOLE_LINE => WHOLE_LINE,
             false => self.telling.share_in(&named),
         }

@@ -1,4 +1,4 @@
-//! What is told of a failure whose line any failure may have: `npm ERR! code 1`.
+//! The answer for a line that many failures share: `npm ERR! code 1`.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -81,7 +81,7 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
             return done;
         }
     }
-    // What never worked behind a wrapper may work without it.
+    // A command that never worked in a wrapper may work without it.
     let words: Vec<&str> = asked.split_whitespace().collect();
     let shorter = (1..=MAX_WRAPPERS.min(words.len())).map(|at| words[at..].join(" ")).filter(|rest| !rest.is_empty());
     let mut worked = shorter.filter_map(|rest| {
@@ -220,7 +220,7 @@ fn lookup(asked: &str, query: CommandQuery, witnesses: &[Witness], project: Opti
     }
 }
 
-/// What is known of a line; later ones are better.
+/// Knowledge about a line; later variants are better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     /// It failed, and was never seen to succeed.

@@ -8,6 +8,10 @@
 //! A result that cannot be known is unknown: neither a failure nor a success. A program whose exit code is hidden by a
 //! pipe, or shared with other programs of its line, is counted separately from programs that ran alone, unless its
 //! output says how it went. No rate is given for fewer than [`TOO_FEW`] outcomes.
+//!
+//! # Decisions
+//!
+//! - The digest of an episode is the input here, so `episode` is the lower crate.
 
 mod asked_check;
 mod asked_command;

@@ -19,7 +19,7 @@ const MAX_REMOTE_BYTES: usize = 512;
 pub fn check(event: &Event) -> Result<(), &'static str> {
     let paths = Paths::default();
     let is_in_form = match event {
-        // What is redacted depends on the rules of its writer's version.
+        // Redaction depends on the rules of the writer's version.
         Event::Located { place } => paths.relative_place(place) == *place,
         _ => published(event, &paths).as_ref() == Some(event),
     };
@@ -45,11 +45,11 @@ pub fn check(event: &Event) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Checks what the events of another writer come to.
+/// Validates the state that another writer's events fold to.
 ///
 /// # Errors
 ///
-/// What is wrong.
+/// The first violated rule.
 pub fn check_state(state: &State) -> Result<(), &'static str> {
     match state.corrections.entries.len() > MAX_CORRECTIONS {
         true => Err("it has more verdicts than a session may have"),

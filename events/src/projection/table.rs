@@ -217,7 +217,7 @@ impl SessionTable {
     /// The current episode of a session, unless it is deleted or its group was cleared since.
     pub fn shown<'a>(&self, row: &'a Row) -> Option<&'a EpisodeRef> {
         let clears = |group| self.home.state.clears(group, row.since);
-        // What was cleared before another project was derived stays cleared.
+        // A session cleared under an earlier derived project stays cleared.
         let recorded = || row.state.place.as_ref().filter(|_| row.state.group.is_none()).map(Place::recorded_project);
         let is_cleared = || clears(row.state.group_id()) || clears(recorded());
         row.state.episode.as_ref().filter(|episode| row.state.deleted != Some(episode.uuid) && !is_cleared())

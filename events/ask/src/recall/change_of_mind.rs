@@ -4,7 +4,7 @@ use super::intent::Intent;
 use baton_episode::digest::{Episode, Pointed, sentences_within};
 use baton_words::WordList;
 
-/// What says so, in lower case.
+/// Phrases of a change of mind, in lower case.
 static SIGNS: WordList = WordList::new(crate::WORDS, "changes of mind");
 /// Minimum share of the subject of the request that says so, with what the agent concluded.
 const ABOUT_IT: f32 = 0.5;

@@ -20,7 +20,7 @@ const MOST_CHARS: usize = 420;
 const VOCABULARY: usize = 50_000;
 /// Maximum number of passages kept of a conversation.
 const KEPT: usize = 24;
-/// What a word that an earlier passage has counts for in a further one.
+/// Weight of a word in a passage if an earlier passage already has it.
 const SAID_BEFORE: f32 = 0.4;
 /// Share of the exchange's relevance that counts for its passages.
 const OF_THE_EXCHANGE: f32 = 0.25;
@@ -104,7 +104,7 @@ impl Quotes {
 /// Reads the items of one conversation, in bounded memory.
 pub struct QuoteReader<'q> {
     asked: &'q Intent,
-    /// What words that were met count for.
+    /// Weights of the words met so far.
     known: BTreeMap<String, Vec<(usize, f32)>>,
     exchanges: Vec<Tally>,
     quotes: Vec<Quote>,
@@ -115,7 +115,7 @@ pub struct QuoteReader<'q> {
     asking: Option<u64>,
 }
 
-/// What the next words are about: they need not repeat it.
+/// The subject of the next words, which need not repeat it.
 struct Before {
     text: String,
     line: u64,
@@ -191,7 +191,7 @@ impl<'q> QuoteReader<'q> {
                     self.before =
                         Some(Before { text, line: item.line, at: item.at, is_failure: true, is_passed: false });
                 } else if self.before.as_ref().is_some_and(|before| before.is_passed) {
-                    // What is said after something else succeeded is about that.
+                    // Words after something else succeeded are about that.
                     self.read_before();
                 }
             }

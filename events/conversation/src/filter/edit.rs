@@ -173,7 +173,7 @@ mod tests {
         let edit = effect_of(Value::Object(a("a\\nb\\nc", "a\\nB\\nc").as_bytes().into()));
         assert_eq!(edit.map(|edit| edit.old_text).as_deref(), Some("b"));
         assert_eq!(new("a", &"b".repeat(1_000)).map(|text| text.chars().count()), Some(MAX_KEPT_CHARS));
-        // What makes a line secret may stand in another, or nowhere in the edit.
+        // The reason why a line is secret may be in another line, or outside the edit.
         let key = |body: &str| format!("-----BEGIN PRIVATE KEY-----\\n{body}\\n-----END PRIVATE KEY-----");
         assert_eq!(new(&key("abc"), &key("bnVtYmF0bnVtYmF0bnVtYmF0")).as_deref(), Some(""));
         assert_eq!(new("key:\\n  a", "key:\\n  q8Zr2LmX7vKp4TnW9sYb\\n  b").as_deref(), Some("b"));

@@ -153,7 +153,7 @@ fn reason_rank(line: &str) -> Rank {
     if is_of_the_start(line) || is_note(line) {
         return Rank::Preamble;
     }
-    // What stands below it says why.
+    // The lines below it say why.
     if line.split_once(" while ").is_some_and(|(name, _)| is_exception(name)) {
         return Rank::Failure;
     }

@@ -345,7 +345,7 @@ fn results(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) 
         if !writer.note_result(id) {
             continue;
         }
-        // What the record says besides is about one call.
+        // The rest of the record is about one call.
         let is_its = call.is_none() || call == id;
         let Answer { outcome, mut output } =
             answer(Some(response), status.filter(|_| is_its), display.filter(|_| is_its));

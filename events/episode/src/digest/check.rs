@@ -41,7 +41,7 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
         }
         let Some(line) = deed.parsed_command().filter(|_| !deed.in_background()) else { continue };
         match deed.outcome() {
-            // What was not understood has checked nothing.
+            // A command that was not understood has checked nothing.
             Some(Outcome::Failed) if !is_misuse(&complaint(deed)) => {
                 let (blamed, passed) = (line.blamed(&complaint(deed)), line.passed_before_failing(&complaint(deed)));
                 for step in &passed {

@@ -195,7 +195,7 @@ pub(super) fn overriding(timeline: &Timeline<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     for round in &timeline.rounds {
         let at_once = timeline.deeds[round.deeds.clone()].first();
-        // Who asks for it in so many words decides it.
+        // An explicit request decides.
         let asked = round
             .prompt
             .filter(|_| round.replies.first().is_none_or(|it| at_once.is_some_and(|at| at.began < it.place)));
@@ -227,7 +227,7 @@ fn announced(reply: &Message<'_>, command: &str) -> Option<Found> {
     let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
     let last = &sentences[sentences.len().saturating_sub(2)..];
     let text = last.iter().map(|sentence| plain(sentence.text)).collect::<Vec<_>>().join(" ");
-    // What cuts the sentence cuts its end.
+    // Shortening then cuts the end of the sentence, not the command.
     let told = format!("`{command}`: {}", text.trim_end_matches([':', '.']));
     (!text.is_empty()).then(|| Found { place: reply.place, said: pointed(&told, reply), by_person: false })
 }
@@ -246,7 +246,7 @@ pub(super) fn cleared(timeline: &Timeline<'_>) -> Vec<Found> {
         let Some(passed) = deeds.iter().rfind(|deed| commits(deed)) else { continue };
         for (index, reply) in round.replies.iter().enumerate() {
             let deeds = deeds_until(timeline, round, reply, round.replies.get(index + 1));
-            // Who is asked decides it.
+            // If the agent asks, the person decides.
             if asks(reply.text) {
                 continue;
             }

@@ -152,7 +152,7 @@ pub(super) fn concluded(
 ) -> Option<String> {
     let main = main_task(timeline, tasks).map_or(&[][..], |main| &tasks[main].rounds);
     let mut said: Vec<Said<'_>> = Vec::new();
-    // What was done in a round that concludes nothing is told by the next one that does.
+    // Work of a round without a conclusion is told by the next conclusion.
     let (mut begun, mut files) = (Work::default(), BTreeSet::new());
     for (at, (round, conclusion)) in timeline.rounds.iter().zip(conclusions).enumerate() {
         let own = Work::of(timeline, round, main.binary_search(&at).is_ok());
@@ -187,7 +187,7 @@ pub(super) fn concluded(
     };
     let (before, after) = (&said[..last], &said[last + 1..]);
     let last = &said[last];
-    // What was wrong before further work need not be so any more.
+    // A problem from before further work may be gone.
     if is_worked_on(timeline, last) {
         return found;
     }
@@ -195,14 +195,14 @@ pub(super) fn concluded(
     if begun.edits_work && !last.work.edits_work {
         return None;
     }
-    // What the main task came to is told before what was done last.
+    // The result of the main task comes before the last work.
     let main = before.iter().rfind(|said| works(said) && said.work.is_main).filter(|_| !last.work.is_main);
-    // What is added at the end is told after what it was added to.
+    // An addition at the end follows what it was added to.
     let is_same = |said: &&Said<'_>| works(said) && !said.files.is_disjoint(&last.files);
     let larger = || before.iter().rfind(|said| is_same(said) && last.work.lines * ADDITION <= said.work.lines);
     let before = || larger().or_else(|| before.iter().rfind(is_same).filter(|_| is_short(last.told_text())));
     let quoted = |said: &Said<'_>| said.within(QUOTED_CHARS).or_else(|| clause_within(said.told_text(), QUOTED_CHARS));
-    // What the last one tells again stands there as it is now.
+    // Where the last one repeats something, its version is current.
     let is_gone = |one: &&Said<'_>| said.iter().any(|later| later.takes_out(one));
     let before = main
         .or_else(before)

@@ -86,7 +86,7 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
             before = Some(round);
         }
         let chosen = agent_choice::stated(timeline, round, timeline.rounds.get(index + 1));
-        // What the agent answers to a question tells the choice better.
+        // The agent's answer to a question words the choice better.
         let first = round.replies.first().map(|reply| reply.place);
         let answered = chosen.iter().filter(|chosen| Some(chosen.place) == first);
         let is_asked = |said: &Found| answered.clone().any(|answer| answers(&said.said.text, &answer.said.text));
@@ -113,7 +113,7 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let ended = ended(timeline, &plans, &found);
     let (mut superseded, in_force): (Vec<_>, Vec<_>) =
         found.into_iter().enumerate().partition(|(at, _)| ended.contains_key(at));
-    // What a person asks for again is neither in force by the first word nor overruled.
+    // A decision that is asked for again later is not listed as overruled.
     let again = asked_for(timeline);
     let is_back = |found: &Found, by: &Pointed| {
         let chosen = settled(&found.said.text).chosen;
@@ -196,7 +196,7 @@ fn of_prompt(
         });
         return reasoned.map(|clause| found(format!("User: {}", plain(clause)))).collect();
     };
-    // Whoever stops a plan says what is to be done with it.
+    // A person who stops a plan says what to do with it.
     let last = timeline.deeds.get(before.deeds.clone()).and_then(|deeds| deeds.iter().rfind(|deed| !deed.aside));
     let stops_plan = round.after_interruption && last.is_some_and(|deed| plan::is_presented(deed) && !deed.succeeded());
     if stops_plan && !asks(own) && significant_words(own).len() >= TELLING_WORDS {
@@ -274,7 +274,7 @@ fn picked(prompt: &Message<'_>, earlier: &[Round<'_>]) -> Option<String> {
 /// the small one then`.
 fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
     let orders = Signs::read(without_assent(prompt.text)).begins(Sign::Order);
-    // Who asks for something else answers nothing.
+    // A request for something else is no answer.
     let requests = without_politeness(prompt.text).len() < without_salutation(prompt.text).len();
     if prompt.text.len() > DECISION_CHARS || orders || requests || asks(prompt.text) {
         return None;
@@ -284,7 +284,7 @@ fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
     let agreed = clauses(prompt.text).next().filter(|first| Signs::read(first).begins(Sign::Assent));
     let named = agreed.map(significant_words).unwrap_or_default();
     let names = |sentence: &str| !named.is_disjoint(&significant_words(sentence));
-    // What is asked in brackets explains an option.
+    // A question in brackets explains an option.
     let is_whole = |text: &&str| text.matches('(').count() == text.matches(')').count();
     let texts = || all.iter().rev().map(|sentence| sentence.text).filter(is_whole);
     // Otherwise the person goes on with something else.
@@ -318,7 +318,7 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
         if asks(said.text) {
             return Vec::new();
         }
-        // What is to come before a commit is no word against it.
+        // Something to do before a commit does not speak against it.
         if deed.is_some_and(|deed| deed.call.is_some_and(|call| call.commit.is_some())) {
             return whole("User: ");
         }
@@ -391,7 +391,7 @@ fn ended(timeline: &Timeline<'_>, plans: &[Plan<'_>], found: &[Found]) -> BTreeM
         let is_restated = |at: usize| {
             (later..found.len().min(later + MAX_ENTRIES)).any(|again| tells_the_same(&matter[at], &matter[again]))
         };
-        // What it names of a plan is to be done.
+        // Parts of a plan that the objection names are still to be done.
         let is_kept = |found: &Found| {
             let mut plans = plans.iter().filter(|plan| plan.place == found.place);
             plans.any(|plan| plan.is_named(&found.said.text, &objection))
@@ -436,7 +436,7 @@ fn taken_back<'f>(timeline: &'f Timeline<'_>, found: &'f [Found]) -> impl Iterat
     };
     let gone = timeline.rounds.iter().filter(is_gone);
     let replies: BTreeSet<usize> = gone.flat_map(|round| &round.replies).map(|reply| reply.place).collect();
-    // What says that it stays as it was is the outcome of taking back.
+    // A decision to leave something as it was is the result of taking it back.
     let stays = |found: &Found| Signs::read(&found.said.text).has_any(&[Sign::Keep, Sign::Revert]);
     let own = found.iter().enumerate().filter(|(_, found)| !found.by_person);
     own.filter(move |(_, found)| replies.contains(&found.place) && !stays(found)).map(|(at, _)| at)

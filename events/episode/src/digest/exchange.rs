@@ -170,7 +170,7 @@ fn find_conclusion(timeline: &Timeline<'_>, round: &Round<'_>) -> Option<usize> 
 fn only_announces(text: &str) -> bool {
     let sentences = sentence::sentences(text);
     let last = sentences.last().map_or(&text[..0], |sentence| sentence.text);
-    // What a colon announces may be the code or the table behind it.
+    // A colon may announce the code or the table after it.
     let end = last.as_ptr().addr() - text.as_ptr().addr() + last.len();
     let gives_block = text[end..].contains(char::is_alphanumeric);
     begins_work(last) || !gives_block && (last.ends_with([':', '：']) || last.is_empty())

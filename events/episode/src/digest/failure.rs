@@ -188,7 +188,7 @@ impl<'a> Walk<'a, '_> {
         // If a pipe hides the exit code, the code is another program's.
         let code = deed.result.and_then(|result| result.exit_code).filter(|code| *code != 0);
         let code = code.map(|code| format!("exit {code}"));
-        // What only repeats that it failed says no more than that.
+        // A line that only repeats the failure adds nothing.
         let is_told = !complaint.is_empty() && !is_echo(&complaint);
         let told = |is_told: bool| is_told.then(|| one_line(&complaint, self.show.output_chars(ERROR_CHARS)));
         let named = || self.named_after(deed).map(|said| format!("says the agent: \"{said}\""));
@@ -310,7 +310,7 @@ impl<'a> Walk<'a, '_> {
             if resolution.text == PASSED_LATER {
                 continue;
             }
-            // How a command is called right is known, whatever it reports then.
+            // The correct call of a command is known, whatever the command then reports.
             if !open.is_usage {
                 let then = format!("{}; {FAILED_OTHERWISE}", resolution.text);
                 resolution.text = one_line(&then, ERROR_CHARS);
@@ -340,7 +340,7 @@ impl<'a> Walk<'a, '_> {
                 if is_slip(&open.complaint) {
                     self.errors[open.error] = None;
                 } else if let Some(Some(error)) = self.errors.get_mut(open.error) {
-                    // What the last request asks for could not be written.
+                    // The file of the last request could not be written.
                     let last = self.timeline.rounds.last();
                     let is_asked = |round: &&Round<'_>| round.prompt.is_some_and(|asked| asked.place < open.ended);
                     let is_refused = REFUSED.iter().any(|words| open.complaint.contains(words));
@@ -368,7 +368,7 @@ impl<'a> Walk<'a, '_> {
             }
             let of_a_family = families.iter().any(|family| *family != Family::Run);
             let works = |deed: &&Deed<'_>| !deed.only_looks() && deed.began > open.ended;
-            // What was edited since where it failed may have mended it.
+            // Edits since the failure may have mended it.
             let since = between(&self.changes, open.ended, usize::MAX);
             let is_edited = open.complaint.split([' ', ':', '(', ',']).filter(|word| word.contains('.')).any(|file| {
                 since.iter().any(|change| matches!(change.made, Made::Edit { path, .. } if names(path, file)))

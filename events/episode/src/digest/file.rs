@@ -95,7 +95,7 @@ fn may_replace<'t>(own: &mut BTreeSet<&'t str>, edit: &'t Edit) -> bool {
     let tells = |line: &&str| line.contains(char::is_alphanumeric);
     let (old, new): (Vec<&str>, Vec<&str>) = (edit.old_text.lines().collect(), edit.new_text.lines().collect());
     let is_cut = |text: &str| text.ends_with('…');
-    // What was cut off may be anything.
+    // The truncated part may be anything.
     let hides = is_cut(&edit.old_text) && !own.is_empty() || edit.removed > 0 && own.iter().any(|line| is_cut(line));
     let replaces = hides || old.iter().any(|line| tells(line) && !new.contains(line) && own.contains(line));
     own.extend(new.iter().filter(|line| is_cut(line) || tells(line) && !old.contains(line)));

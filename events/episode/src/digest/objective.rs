@@ -150,7 +150,7 @@ fn purpose(prompts: &[&str], undone: &Undone, chars: usize) -> String {
     let Some(mut first) = telling.next() else {
         return prompts.first().map(|text| sentences_within(text, chars)).unwrap_or_default();
     };
-    // Who repeats a prompt with more words means these.
+    // A prompt repeated with more words replaces the shorter one.
     if let Some(again) = telling.clone().next().filter(|next| next.len() > first.len() && next.starts_with(first)) {
         (first, _) = (again, telling.next());
     }
@@ -162,7 +162,7 @@ fn purpose(prompts: &[&str], undone: &Undone, chars: usize) -> String {
         let told: Vec<&str> = sentences(&whole).iter().map(|sentence| sentence.text).filter(stands).collect();
         let is_told = told.is_empty() || stands(&whole.as_str());
         let told = shortened(&if is_told { whole } else { told.join(" ") }, chars);
-        // What a cut left of the section may be its label: `Problem 1`.
+        // After truncation, only the section's label may be left: `Problem 1`.
         let rest = told.strip_prefix(without_plan_label(&heading)).unwrap_or(&told);
         let says_little = rest.len() < told.len() && (1..=LABEL_WORDS).contains(&count(rest));
         return if says_little { without_plan_label(&heading).to_owned() } else { told };

@@ -46,7 +46,7 @@ pub(super) fn outcome(text: &str, request: &str, fails: bool) -> String {
     let parts = outline(excerpt::head(text, MAX_BYTES), request, fails);
     let says = !parts.is_empty();
     let told = select(parts, request);
-    // What is too long to be told in parts is told by a sentence.
+    // A message too long to be told in parts is told by one sentence.
     let told = if told.is_empty() && says { remark(text) } else { told };
     let told = match basis(text).filter(|basis| !told.is_empty() && !told.contains(basis.as_str())) {
         Some(basis) => format!("{basis}: {told}"),
@@ -138,7 +138,7 @@ pub(super) fn purpose(plan: &str, chars: usize) -> String {
     if let Some(goal) = goal(&all, chars) {
         return goal;
     }
-    // What another lead leads to is code, which is not told.
+    // Another lead introduces code, which is not told.
     let stands = |(at, one): &(usize, &Sentence<'_>)| !list.contains(at) && !one.point && !is_lead(one.text);
     let rest = all.iter().enumerate().filter(stands).map(|(_, one)| one);
     let mut told = String::new();
@@ -375,7 +375,7 @@ mod tests {
         assert_eq!(told, "I moved the `winch` to the deck.");
         let told = outcome(&format!("Added 12 parts to the mast of `a.rs`:\n{long}"), "", false);
         assert_eq!(told, "Added 12 parts to the mast of `a.rs`.");
-        // What is counted is complete.
+        // A counted list is complete.
         check("Longer in both places:\n- `a.rs` of the jib\n- All 12 tests pass", "");
         check("- Split the `hoist` job into 3 jobs:\n  1. **lift it**\n  2. **turn it**\n  3. **lower it**", {
             "Split the `hoist` job into 3 jobs: lift it, turn it, lower it"

@@ -223,7 +223,7 @@ impl Plan<'_> {
         parts.retain(|part| !told.contains(part));
         parts.truncate(MAX_PARTS.saturating_sub(told.len() + listed.len()));
         told.extend(parts);
-        // Who shows only the last shows what is listed.
+        // If only the last item was shown, the listed items count.
         told.extend(listed);
         told
     }

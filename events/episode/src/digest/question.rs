@@ -17,7 +17,7 @@ const ENDS: [&str; 2] = ["You can now continue with the user's answers in mind."
 /// Separators between question and answer, and between two answers.
 const EQUALS: &str = "\"=\"";
 const NEXT: &str = "\", \"";
-/// What the harness adds to an answer in the person's own words: their note, which repeats it.
+/// Mark before a person's note, which repeats their answer.
 const NOTES: &str = "\" user notes:";
 
 /// Word before the label of an option.

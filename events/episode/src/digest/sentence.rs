@@ -63,7 +63,7 @@ pub(super) fn asks(text: &str) -> bool {
 /// Longest text whose sentences are kept, in bytes: nearly every message.
 const KEPT_BYTES: usize = 8 * 1024;
 
-/// Where a sentence stands in its text.
+/// Byte ranges of a sentence in its text.
 #[derive(Clone, Copy, Debug)]
 struct SentenceRange {
     text: (u32, u32),
@@ -273,7 +273,7 @@ fn is_bold_item(line: &str) -> bool {
     bold.is_some_and(|bold| list_marker(bold).is_some())
 }
 
-/// What stands above the next block.
+/// The text above the next block.
 #[derive(Default)]
 struct Heads<'a> {
     heading: &'a str,

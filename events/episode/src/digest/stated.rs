@@ -71,7 +71,7 @@ impl Statement {
             && !self.signs.has_any(&[Sign::Trouble, Sign::Cause, Sign::Hedge])
     }
 
-    /// Returns true if it says what the speaker takes, with what it is taken against or why.
+    /// True if the speaker commits to a choice and names the alternative or the reason.
     pub(super) fn commits_to_choice(&self) -> bool {
         let (own, signs) = (&self.own, self.signs);
         let is_of_others = [Sign::Quote, Sign::Hedge, Sign::Propose].iter().any(|sign| signs.begins(*sign));
@@ -81,7 +81,7 @@ impl Statement {
         }
         let chooses = signs.has_any(&[Sign::Contrast, Sign::Choose]);
         let announces = signs.begins(Sign::Announce);
-        // What is chosen by its own word may have a trouble as its reason.
+        // An explicit choice may have a problem as its reason.
         let is_mend = signs.has(Sign::Trouble) && !signs.has(Sign::Choose);
         if chooses && signs.has(Sign::Reason) && !is_mend && !signs.has(Sign::Hedge) {
             return !announces || commits(own) != Some(false);
@@ -93,7 +93,7 @@ impl Statement {
     /// Returns true if it says by what something was done, or why.
     pub(super) fn tells_means(&self) -> bool {
         let is_idle = [Sign::Trouble, Sign::Hedge, Sign::Cause, Sign::Lack].iter().any(|sign| self.signs.has(*sign));
-        // How something was tested or found is no part of the work.
+        // Ways of testing or finding are no part of the work.
         let bare = self.own.strip_prefix("I ").or_else(|| self.own.strip_prefix("We ")).unwrap_or(&self.own);
         let verb = bare.split_whitespace().next().unwrap_or_default().to_lowercase();
         let looks = CHECKING.has(&verb) || Signs::read(bare).begins(Sign::Look);

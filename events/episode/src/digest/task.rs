@@ -53,7 +53,7 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
         let delivers = work_lines == 0 && (lines > 0 || timeline.deeds[round.deeds.clone()].iter().any(Deed::commits));
         let stopped = timeline.deeds[..round.deeds.start].last().and_then(Deed::outcome);
         let corrects = round.after_interruption || matches!(stopped, Some(Outcome::Denied | Outcome::Interrupted));
-        // What is said after work was asked for and before any is done is about that.
+        // A message between a request and its work is about that request.
         let leads_to_work =
             is_talk && last_work.is_some_and(|last| at <= last) && asked.get(current) == Some(&Some(true));
         let goes_on = known.is_some() || corrects || delivers || leads_to_work || answers(timeline, at, is_talk);
@@ -83,7 +83,7 @@ pub(super) fn main_task(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<usize
     let worth = |at: &usize| (tasks[*at].lines, is_answered(&tasks[*at]));
     let most = (0..tasks.len()).map(|at| worth(&at)).max()?;
     let best: Vec<usize> = (0..tasks.len()).filter(|at| worth(at) == most).collect();
-    // What is asked is read only where it decides.
+    // The request is read only if it decides.
     let asking = || best.iter().find(|at| asks(&tasks[**at]));
     (best.len() > 1).then(asking).flatten().or(best.first()).copied()
 }

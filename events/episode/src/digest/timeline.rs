@@ -199,7 +199,7 @@ impl<'a> Timeline<'a> {
                 Body::Call(call) => {
                     let index = polled_id(call).and_then(|id| match (polled.get(&id), &running[..]) {
                         (Some(index), _) => Some(*index),
-                        // Which one of several it is stands nowhere.
+                        // Nothing says which one of several it is.
                         (None, [index]) => {
                             polled.insert(id, *index);
                             running.pop()

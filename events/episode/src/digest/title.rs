@@ -139,7 +139,7 @@ fn of_changes(
         let (text, is_given) = match purpose {
             Purpose::Plan(at) => {
                 let plan = plans.get(*at)?;
-                // What a person's word took back is not told by the plan of it.
+                // A plan does not title work that a person took back.
                 let stands =
                     |title: &String| made.is_empty() || timeline.undone.place_of_named(title, plan.place).is_none();
                 let title = plan_title(plan, weight).filter(stands)?;
@@ -154,7 +154,7 @@ fn of_changes(
         };
         Some((text, is_given)).filter(|(text, _)| !text.is_empty())
     };
-    // What was only looked at is told if nothing else is.
+    // Things only looked at are told if nothing else is.
     let looks = |purpose: &Purpose| match purpose {
         Purpose::Request(at) => tasks.get(*at).is_some_and(|task| asked::only_looked_at(timeline, task)),
         _ => false,
@@ -199,7 +199,7 @@ fn carrying(order: &mut Vec<(Purpose, Weight)>, made: &[Made], objective: &str) 
         let is_kept = |at: usize| stays.contains(&at) && (!is_clear || shares(at) == most);
         order.retain(|(purpose, _)| commit(purpose).is_none_or(is_kept));
     }
-    // What mends or describes what another one added is told by that.
+    // A fix or description of another addition is covered by that one.
     let is_minor = |purpose: &Purpose| matches!(purpose, Purpose::Made(at) if made[*at].is_minor);
     let adds = |(purpose, _): &(Purpose, Weight)| matches!(purpose, Purpose::Made(at) if made[*at].adds);
     let lines = |(purpose, weight): &(Purpose, Weight)| commit(purpose).map(|_| weight.lines);
@@ -215,7 +215,7 @@ fn words(text: &str) -> BTreeSet<String> {
     words.filter(|word| word.chars().count() >= WORD_CHARS && !baton_words::is_stop(word)).collect()
 }
 
-/// What stands behind a purpose.
+/// How much was changed for a purpose.
 #[derive(Default)]
 struct Weight {
     lines: u64,
@@ -247,7 +247,7 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
         let round = timeline.rounds.partition_point(|round| round.deeds.end <= made.deed);
         let commits = owners.get(round).and_then(|owner| commits.get_mut(*owner));
         if made.is_pull { Some(&mut pulls) } else { commits }.into_iter().for_each(|list| list.push(at));
-        // What was changed by other means is worth a line.
+        // A change by other means counts as one line.
         add(Purpose::Made(at), timeline.deeds[made.deed].began, "", 1);
     }
     let changed: BTreeSet<String> =
@@ -270,7 +270,7 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
                 let taken = || later.iter().take(MAX_LATER).position(|made| made.takes(&path)).map(|at| first + at);
                 let unknown = || after(&commits[*owner]).filter(|at| made[*at].staged.is_empty());
                 let into = after(&pulls).or_else(taken).or_else(unknown).map(Purpose::Made);
-                // What a commit took and a plan of files does not name is the commit's.
+                // A file that a commit includes and the plan does not name belongs to the commit.
                 let is_planned = |at: &usize| !of_files[*at] || plans[*at].text.contains(name(&path));
                 let planned = current[*owner].filter(|at| into.is_none() || is_planned(at));
                 let purpose = planned.map(Purpose::Plan).or(into).unwrap_or(Purpose::Request(*owner));

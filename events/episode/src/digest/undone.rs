@@ -1,6 +1,6 @@
 //! Work that the session took back: edits that a later one reverses, and files that are as they were before.
 //!
-//! Texts of edits are cut, so what is not seen is taken to stand.
+//! Edit texts are truncated, so unseen parts count as unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ const MAX_COMPARED: usize = 200;
 const MAX_RESTORED: usize = 200;
 /// Maximum number of times that a person says so.
 const MAX_REVERTS: usize = 20;
-/// So many equal lines stand at one place of a file only.
+/// This many equal lines occur at only one position of a file.
 const RARE_LINES: usize = 3;
 /// Words with which a person says that they took back all of it.
 const ALL: [&str; 14] = [
@@ -61,7 +61,7 @@ impl Undone {
                 let path = timeline.relative_path(&edit.path);
                 let before = standing.entry(path).or_default();
                 let last = before.len().saturating_sub(MAX_COMPARED)..before.len();
-                // What an edit replaced is there again.
+                // The text that an edit replaced is back.
                 let is_back = |at: &usize| deeds[*at].effect().is_some_and(|it| replaces_again(edit, it));
                 if let Some(at) = last.clone().find(|at| is_back(&before[*at])) {
                     undone.edits.insert(before.remove(at));
@@ -92,7 +92,7 @@ impl Undone {
             let known = standing.keys().copied().filter(|path| is_restored(path));
             let known: Vec<_> = if restored.is_empty() { Vec::new() } else { known.collect() };
             for path in written.into_iter().chain(known).collect::<BTreeSet<_>>() {
-                // What is restored is as the last commit has it.
+                // A restored file is as in the last commit.
                 let edits = standing.get_mut(path).filter(|_| is_restored(path));
                 let since = edits.map(|edits| edits.split_off(edits.partition_point(|at| *at < committed)));
                 let since = since.unwrap_or_default();

@@ -75,7 +75,7 @@ fn removed<'w>(words: &[&'w str]) -> Vec<&'w str> {
     let Some((program, rest)) = words.split_first() else { return Vec::new() };
     let mut files: Vec<&str> = rest.iter().copied().filter(|word| !word.starts_with('-')).collect();
     match *program {
-        // What git removes was a file of the work: it is changed as well.
+        // A file that git removes was part of the work, so it counts as changed.
         "git" if files.first() == Some(&"rm") && !rest.contains(&"--cached") => drop(files.remove(0)),
         "rm" | "unlink" | "trash" => {}
         "mv" => drop(files.pop()),

@@ -1,4 +1,4 @@
-//! Which decisions stay of those that are told several times.
+//! Keeps one of several statements of the same decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -150,7 +150,7 @@ impl<'t, 'a> Speech<'t, 'a> {
                 }
             }
         }
-        // What was said before the failure as well is about something else.
+        // Words already used before the failure are about something else.
         let fresh = self.fresh(written, from);
         let is_report = |said: &Said<'_>| {
             said.changes && !said.announces && !said.lacks && !self.names_other_file(said.sentence.text, edits)
@@ -161,7 +161,7 @@ impl<'t, 'a> Speech<'t, 'a> {
             (shared > 0 && about > 0 && shared + about > STRONG).then_some((shared + 2 * about, said))
         });
         let mend = best(mends.into_iter()).or_else(|| best(concluded));
-        // What led to the last edit comes last, unless it is taken back.
+        // The explanation before the last edit comes last, unless it is taken back.
         let last = edits.last().map_or(to, |(place, _)| *place);
         let taken_back: Vec<(usize, Words)> = self.between(from, to).iter().flat_map(|reply| denials(reply)).collect();
         let holds = |(_, said): &(usize, Said<'_>)| {
@@ -337,7 +337,7 @@ fn statements<'m>(reply: &'m Message<'_>) -> impl Iterator<Item = Said<'m>> {
     let (line, at) = (reply.line, reply.at);
     sentences(reply.text).into_iter().enumerate().filter_map(move |(index, sentence)| {
         let signs = Signs::read(sentence.text);
-        // What is still to be done has mended nothing.
+        // Work still to be done has mended nothing.
         let is_due = [Sign::NextHead, Sign::RemainingHead].iter().any(|head| Signs::read(sentence.head).begins(*head));
         let is_aside = signs.has_any(&[Sign::Result, Sign::Denial]) || signs.asks() || sentence.quoted || is_due;
         if is_aside || sentence.text.chars().count() > MAX_QUOTED_CHARS {
@@ -371,7 +371,7 @@ fn acts(sentence: &str) -> bool {
         let verb = clause.split_whitespace().skip_while(is_leading).collect::<Vec<_>>().join(" ");
         !Signs::read(&verb).begins(Sign::Look)
     };
-    // What was changed before is told in the past: `I added the drum, but do not use it yet`.
+    // An earlier change is reported in the past tense: `I added the drum, but do not use it yet`.
     let contrasts = whole.has_any(&[Sign::Contrast, Sign::Change]);
     let takes = |clause: &str| {
         let signs = Signs::read(clause);

@@ -468,7 +468,7 @@ impl<'a> Mended<'a> {
         let said = conclusion(timeline, round).filter(|reply| reply.place > last);
         let about = format!("{} {error}", before_log(prompt.text));
         let mut told = speech.explain((prompt.place, last), (error, &[]), &self.edits, None);
-        // Where nothing was seen to pass, a fact that was come across may have nothing to do with it.
+        // If nothing was seen to pass, an observed fact may be unrelated.
         let is_seen = self.passed.is_some() || is_confirmed;
         told.cause = told.cause.filter(|cause| is_seen || Signs::read(&cause.text).has(Sign::Cause));
         let concluded = said

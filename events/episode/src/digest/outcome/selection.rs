@@ -237,7 +237,7 @@ fn shorten_heads(parts: &mut [Part]) {
 /// Returns the beginning of a text that tells a change, up to the last word that begins a phrase.
 fn change_within(text: &str, chars: usize) -> Option<String> {
     let ends = text.match_indices(' ').map(|(at, _)| at).take_while(|at| *at <= chars);
-    // What is replaced is told with what replaces it.
+    // A replaced part is told with its replacement.
     let begins_phrase = |at: &usize| {
         let mut rest = text[at + 1..].split(' ');
         rest.clone().next().is_some_and(is_joint) && !rest.any(|word| REPLACERS.contains(&word))
@@ -301,7 +301,7 @@ fn is_numbered(label: &str) -> bool {
     !second.is_empty() && second.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// How soon a part is told.
+/// Rank of a part; lower ones are told first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     First,

@@ -51,7 +51,7 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     // A prompt that came to nothing was typed again.
     let answered = |round: &Round<'_>| !round.replies.is_empty() || !round.deeds.is_empty();
     let telling = |round: &&&Round<'_>| has_substance(typed(round));
-    // What is looked at first is looked at for the work that follows.
+    // Looking first serves the work that follows.
     let works =
         |round: &&&Round<'_>| task.lines > 0 && answered(round) && telling(round) && !has_only_looked(timeline, round);
     let round = rounds.iter().find(works).or_else(|| rounds.iter().find(|round| answered(round) && telling(round)));
@@ -63,7 +63,7 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     let typed = typed(round.or_else(|| rounds.iter().find(says)).or(rounds.first())?);
     let text = with_names(typed);
     let text = text.as_str();
-    // What was pasted from a shell is about the error in it.
+    // A paste from a shell is about the error in it.
     if let Some(line) = shown_line(text).filter(|_| text.starts_with(['➜', '❯'])) {
         return Some(fault(&line)).filter(|title| !title.is_empty());
     }
@@ -104,7 +104,7 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
         Some(verb.map(|verb| format!("{verb}: {told}")).filter(|whole| count(whole) <= MAX_WORDS).unwrap_or(told))
     };
     let chosen = choose(&clauses, is_pasted).map(|clause| without_wish(clause_in_context(&own, clause)));
-    // What begins in the middle of a phrase and is cut names nothing.
+    // A cut clause that begins mid-phrase names nothing.
     let names = |text: &&str| {
         let mut words = text.split_whitespace();
         let (first, last) = (words.next().unwrap_or_default(), words.last().unwrap_or_default());
@@ -162,7 +162,7 @@ fn headline(text: &str) -> Option<String> {
     if fits(text) {
         return Some(label(text));
     }
-    // What is looked for says more than where.
+    // The thing sought says more than the place.
     if let Some(question) = embedded_question(text).filter(|question| fits(question)) {
         return Some(label(question));
     }
@@ -222,7 +222,7 @@ fn with_names(text: &str) -> String {
         let end = &word[word.find(address)? + address.len()..];
         Some(format!("{} {kind} {number}{end}", parts[at - 1]))
     };
-    // What is done with the files that a prompt begins with is said behind them.
+    // If a prompt begins with files, the request follows them.
     let mut own = text;
     for _ in 0..MAX_MENTIONS {
         let is_file =
