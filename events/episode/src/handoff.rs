@@ -12,7 +12,7 @@ mod relevance;
 mod tests;
 mod text;
 
-pub use change::{Changed, Stat, changed};
+pub use change::{Changed, Stat, files_changed};
 pub use quote::is_unseen;
 pub use relevance::is_relevant;
 
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use crate::digest::{
     Episode, ErrorLine, MAX_TITLE_WORDS, MODEL_MARK, Pointed, check_kind, contains_title, is_commit_scope, is_told_in,
-    last_asked, last_commit, planned,
+    last_asked, last_commit, unapproved_plan,
 };
 use baton_conversation::filter::{RECALL_CLOSE, RECALL_OPEN};
 use baton_conversation::item::Agent;
@@ -123,7 +123,7 @@ impl Facts {
         let also_modified: Vec<Pointed> = episode.state.also_modified.iter().filter(adds).cloned().collect();
         // Files that the session did not change are dropped first.
         let mut unresolved = entries(&[also_modified, open].concat());
-        unresolved.extend(planned(episode).map(|text| quoted(text, ENTRY_CHARS)));
+        unresolved.extend(unapproved_plan(episode).map(|text| quoted(text, ENTRY_CHARS)));
         Self {
             relevant: is_relevant(episode),
             files: files(episode),

@@ -62,7 +62,7 @@ pub(super) struct Found {
 /// Returns the agent's choices in a round: what it takes, unless the next prompt objects to it in a round without changes;
 /// what it proposes if the next round carries that out; why it does what follows at once, and how far; and the choices of
 /// its conclusion if it changed something.
-pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> Vec<Found> {
+pub(super) fn stated_choices(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> Vec<Found> {
     let objects = |next: &Round<'_>| {
         let first = next.prompt.as_ref().and_then(|said| clauses(said.text).next());
         first.is_some_and(|first| Signs::read(first).begins(Sign::Object))

@@ -36,7 +36,7 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
     let mut changed = 0;
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
         let counts = |path: &str| !file::is_document(timeline.relative_path(path));
-        if file::written(deed).iter().any(|(path, ..)| counts(path)) {
+        if file::written_files(deed).iter().any(|(path, ..)| counts(path)) {
             changed = deed.ended;
         }
         let Some(line) = deed.parsed_command().filter(|_| !deed.in_background()) else { continue };
@@ -130,8 +130,8 @@ fn rank(step: &Step<'_>) -> Option<usize> {
 }
 
 fn typed(timeline: &Timeline<'_>, deed: &Deed<'_>, step: &Step<'_>, passed: Option<usize>) -> Typed {
-    let text = deed
-        .parsed_command()
-        .map_or_else(String::new, |line| in_its_directory(deed, line, timeline.cwd, &separate(line.normal(), step)));
+    let text = deed.parsed_command().map_or_else(String::new, |line| {
+        in_its_directory(deed, line, timeline.cwd, &separate(line.normal_form(), step))
+    });
     Typed { text, passed, names_parts: step.names_parts(), unclear: 0 }
 }

@@ -5,7 +5,7 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::agent_choice::{Found, MAX_REPLY_BYTES, commits, deeds_until, pointed};
-use super::command::{GitAct, Paths, Touch, git_steps, overridden};
+use super::command::{GitAct, Paths, Touch, git_steps, overriding_option};
 use super::excerpt::{head, one_line};
 use super::file;
 use super::sentence::{asks, plain, sentences};
@@ -51,7 +51,7 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
     });
     let name = |path: &str| path.rfind('/').map_or(0, |at| at + 1);
     let mut changed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (path, ..) in timeline.deeds.iter().flat_map(file::written) {
+    for (path, ..) in timeline.deeds.iter().flat_map(file::written_files) {
         changed.entry(&path[name(path)..]).or_default().insert(path);
     }
     let is_changed =
@@ -190,7 +190,7 @@ fn told_apart<'p>(paths: impl Iterator<Item = &'p str>, all: &BTreeSet<&str>) ->
 }
 
 /// Returns what the agent says before the first command of a kind that overrides a safeguard.
-pub(super) fn overriding(timeline: &Timeline<'_>) -> Vec<Found> {
+pub(super) fn overrides(timeline: &Timeline<'_>) -> Vec<Found> {
     let mut flags: BTreeSet<&str> = BTreeSet::new();
     let mut found = Vec::new();
     for round in &timeline.rounds {
@@ -219,7 +219,7 @@ pub(super) fn overriding(timeline: &Timeline<'_>) -> Vec<Found> {
 
 /// Returns the flag by which a command overrode a safeguard.
 fn overriding_flag(deed: &Deed<'_>) -> Option<&'static str> {
-    deed.git_line().filter(|_| deed.succeeded()).and_then(overridden)
+    deed.git_line().filter(|_| deed.succeeded()).and_then(overriding_option)
 }
 
 /// Returns the last words of a reply with the command that they lead to.
@@ -233,9 +233,9 @@ fn announced(reply: &Message<'_>, command: &str) -> Option<Found> {
 }
 
 /// Returns what the agent says before it deletes what it did not write, between a commit that failed and one that did not.
-pub(super) fn cleared(timeline: &Timeline<'_>) -> Vec<Found> {
+pub(super) fn deletions_before_commit(timeline: &Timeline<'_>) -> Vec<Found> {
     let tries = |deed: &Deed<'_>| deed.commits() && !deed.aside;
-    let written = timeline.deeds.iter().flat_map(file::written).map(|(path, ..)| timeline.relative_path(path));
+    let written = timeline.deeds.iter().flat_map(file::written_files).map(|(path, ..)| timeline.relative_path(path));
     let written: BTreeSet<&str> = written.collect();
     let mut found = Vec::new();
     for round in &timeline.rounds {

@@ -85,7 +85,7 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         if !round.replies.is_empty() || !round.deeds.is_empty() {
             before = Some(round);
         }
-        let chosen = agent_choice::stated(timeline, round, timeline.rounds.get(index + 1));
+        let chosen = agent_choice::stated_choices(timeline, round, timeline.rounds.get(index + 1));
         // The agent's answer to a question words the choice better.
         let first = round.replies.first().map(|reply| reply.place);
         let answered = chosen.iter().filter(|chosen| Some(chosen.place) == first);
@@ -95,9 +95,9 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     }
     without_templates(&mut found);
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
-    found.extend(commit_choice::overriding(timeline));
+    found.extend(commit_choice::overrides(timeline));
     found.extend(commit_choice::limited_commit(timeline));
-    found.extend(commit_choice::cleared(timeline));
+    found.extend(commit_choice::deletions_before_commit(timeline));
     let plans = plan::approved(timeline);
     let done = if plans.is_empty() { Done::default() } else { Done::read(timeline) };
     for plan in &plans {
@@ -173,7 +173,7 @@ fn of_prompt(
     work: &Work,
 ) -> Vec<Found> {
     let found = |text: String| Found { place: prompt.place, said: pointed(&text, prompt), by_person: true };
-    if work.changes && plan::pasted(prompt.text).is_none() {
+    if work.changes && plan::pasted_plan(prompt.text).is_none() {
         let listed = plan::listed_decisions(prompt.text);
         if !listed.is_empty() {
             return listed.into_iter().map(|text| found(format!("User: {text}"))).collect();
@@ -181,7 +181,7 @@ fn of_prompt(
     }
     let own = before_log(prompt.text);
     if own.len() > MAX_STEERING_BYTES
-        || plan::pasted(prompt.text).is_some()
+        || plan::pasted_plan(prompt.text).is_some()
         || super::is_for_the_harness(prompt.text.trim())
     {
         return Vec::new();
@@ -325,7 +325,7 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
         let what = deed.map(|deed| refused(timeline, deed)).unwrap_or_default();
         return whole(&format!("User refused {what}: "));
     }
-    let pairs = question::answered(said.text);
+    let pairs = question::questions_with_answers(said.text);
     if pairs.is_empty() {
         return whole("User: ");
     }
@@ -410,7 +410,7 @@ fn ended(timeline: &Timeline<'_>, plans: &[Plan<'_>], found: &[Found]) -> BTreeM
             ended.extend((from..until).filter(|at| chosen(at).is_some()).map(|at| (at, Some(by.clone()))));
         }
     }
-    for (at, place) in fallen::fallen(timeline, found) {
+    for (at, place) in fallen::undone_decisions(timeline, found) {
         let prompts = timeline.rounds.iter().filter_map(|round| round.prompt);
         let prompt = place.and_then(|place| prompts.rev().find(|said| said.place < place));
         ended.entry(at).or_insert_with(|| prompt.map(|it| pointed(&format!("User: {}", it.text), &it)));

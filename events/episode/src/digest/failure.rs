@@ -19,7 +19,7 @@ mod passed;
 mod report;
 
 pub(super) use self::complaint::is_alike;
-use self::complaint::{gives_way, hides, is_crash, is_slip, suite};
+use self::complaint::{gives_way, is_crash, is_slip, may_hide, suite};
 use self::explanation::Speech;
 use self::mend::{Change, Made, between};
 use self::open::{Directory, Open, Seen, Subject, note_what_then_failed};
@@ -155,12 +155,13 @@ impl<'a> Walk<'a, '_> {
                 let asking = || command.asking().filter(|_| is_crash(&complaint)).cloned().collect::<Vec<_>>();
                 let asking = if steps.iter().all(Step::is_harmless) { asking() } else { Vec::new() };
                 let steps = if asking.is_empty() { steps } else { asking };
-                let looks = command.only_looks() && !command.normal().is_empty() || said && command.found_nothing();
+                let looks =
+                    command.only_looks() && !command.normal_form().is_empty() || said && command.found_nothing();
                 if steps.is_empty() && looks {
                     return;
                 }
                 let name = one_line(&without_filter_mark(command.shown()), SHORT_CHARS);
-                let improvised = command.improvises();
+                let improvised = command.runs_inline_script();
                 (Subject::Command { all: steps.clone(), steps }, name, !improvised)
             }
             None => match (deed.edit(), deed.act()) {
@@ -285,7 +286,7 @@ impl<'a> Walk<'a, '_> {
                 let is_unclear = complaint.is_empty() && open.complaint.is_empty();
                 let is_whole = !(is_line || is_unclear);
                 let covers_tests = covers || suite(complaint).is_some_and(|now| suite(&open.complaint) == Some(now));
-                let replaces = is_whole && covers_tests && is_changed && !hides(complaint, &open.complaint);
+                let replaces = is_whole && covers_tests && is_changed && !may_hide(complaint, &open.complaint);
                 let gives_way = replaces && gives_way(&open.complaint, complaint);
                 if replaces && open.otherwise.len() < MAX_WINDOWS {
                     open.otherwise.push(deed.began);

@@ -20,7 +20,7 @@ const MAX_EDITS: usize = 500;
 
 /// Returns the indices of the agent's decisions that a person's later word undid, each with the place where that was done;
 /// `None` if only a part of what it names is gone.
-pub(super) fn fallen(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Option<usize>> {
+pub(super) fn undone_decisions(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Option<usize>> {
     let own = || found.iter().enumerate().filter(|(_, found)| !found.by_person);
     let undone = &timeline.undone;
     let mut fallen: BTreeMap<usize, Option<usize>> = own()

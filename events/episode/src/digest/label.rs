@@ -138,7 +138,7 @@ fn closed(title: &str) -> String {
 }
 
 /// Returns true if nothing of a text is lost in its label but articles, brackets and marks.
-pub(super) fn fits(text: &str) -> bool {
+pub(super) fn is_kept_whole(text: &str) -> bool {
     !is_long(&without_articles(&without_brackets(text)))
 }
 

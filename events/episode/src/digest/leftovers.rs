@@ -33,7 +33,7 @@ pub(super) struct Leftover<'a> {
 
 /// Returns everything that a text says is left, in order; linear.
 pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
-    let text = excerpt::end(text, MAX_BYTES);
+    let text = excerpt::tail(text, MAX_BYTES);
     let mut found: Vec<Leftover<'_>> = Vec::new();
     let mut fenced = false;
     // What the heading above announces, and whether items have followed it.

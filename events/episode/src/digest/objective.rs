@@ -2,13 +2,13 @@
 
 use super::agent_choice;
 use super::clause::shortened;
-use super::excerpt::{ended, one_line, sentences_within, without_filter_mark};
+use super::excerpt::{one_line, sentences_within, with_end_mark, without_filter_mark};
 use super::failure::shown_line;
 use super::label::{count, without_plan_label};
 use super::outcome;
 use super::plan;
 use super::request::{
-    Clause, before_log, clauses, has_substance, only_looks, own_sentences, questions, wants, without_command,
+    Clause, before_log, clauses, has_question, has_substance, only_looks, own_sentences, wants, without_command,
     without_politeness,
 };
 use super::sentence::{plain, sentences};
@@ -50,7 +50,7 @@ fn objective_text(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
         let rounds = task.rounds.iter().filter_map(|at| timeline.rounds[*at].prompt);
         let mut prompts: Vec<&str> = rounds.map(|said| without_command(without_pictures(said.text.trim()))).collect();
         // Talk begins with what is asked, work with what asks for it.
-        let asks = |text: &&str| has_substance(text) && (wants(text) || questions(text));
+        let asks = |text: &&str| has_substance(text) && (wants(text) || has_question(text));
         let is_talk = task.lines == 0 && prompts.first().is_some_and(|first| has_substance(first));
         let works = |text: &&str| has_substance(text) && !only_looks(text);
         let first = task.rounds.first().map(|at| &timeline.rounds[*at]);
@@ -98,7 +98,7 @@ fn objective_text(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
 
 /// Returns a task without politeness, as a sentence or with the mark that it was cut.
 fn as_sentence(told: &str) -> String {
-    ended(without_politeness(told.trim_end_matches([' ', '…'])), told)
+    with_end_mark(without_politeness(told.trim_end_matches([' ', '…'])), told)
 }
 
 /// Returns the command that the person ran right before a task.
@@ -154,7 +154,7 @@ fn purpose(prompts: &[&str], undone: &Undone, chars: usize) -> String {
     if let Some(again) = telling.clone().next().filter(|next| next.len() > first.len() && next.starts_with(first)) {
         (first, _) = (again, telling.next());
     }
-    if let Some(plan) = plan::pasted(first) {
+    if let Some(plan) = plan::pasted_plan(first) {
         let heading = plain(plan.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']));
         let whole = format!("{}. {}", without_plan_label(&heading), outcome::purpose(plan, chars));
         // The way that was given up later is not what it is for.

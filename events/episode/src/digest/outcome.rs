@@ -14,9 +14,9 @@ pub(super) use self::selection::MAX_CHARS;
 
 use self::outline::outline;
 use self::selection::select;
-use self::substance::{MIN_WORDS, is_lead, says, tells};
+use self::substance::{MIN_WORDS, is_lead, names_thing, tells};
 use super::clause::clause_within;
-use super::excerpt::{self, bare, closed, sentences_within};
+use super::excerpt::{self, bare, sentences_within, with_full_stop};
 use super::label::capitalised;
 use super::sentence::{Sentence, is_decoration, list_marker, plain, sentences};
 use super::settled::PRONOUNS;
@@ -85,7 +85,7 @@ pub(super) fn remark(text: &str) -> String {
         !is_idle && !one.quoted && one.text.split_whitespace().nth(REMARK_WORDS - 1).is_some()
     };
     let first = |of: &dyn Fn(&&Sentence<'_>) -> bool| {
-        let told = all.iter().filter(of).take(2).map(|one| closed(plain(one.text)));
+        let told = all.iter().filter(of).take(2).map(|one| with_full_stop(plain(one.text)));
         sentences_within(&told.collect::<Vec<_>>().join(" "), PROSE_CHARS)
     };
     Some(first(&|one| tells(one) && !one.point && !is_lead(one.text)))
@@ -95,12 +95,13 @@ pub(super) fn remark(text: &str) -> String {
 
 /// Returns the sentences that name a thing, without their labels: first those that say what was changed. An item of a list is
 /// only a part.
-pub(super) fn chief(text: &str) -> Vec<String> {
+pub(super) fn chief_sentences(text: &str) -> Vec<String> {
     let all = sentences(excerpt::head(text, MAX_BYTES)).into_iter();
     // `That was stopped` says nothing without the sentence before.
     let points = |text: &str| text.split(' ').next().is_some_and(|first| PRONOUNS.contains(&&*first.to_lowercase()));
-    let stands =
-        |one: &Sentence<'_>| !one.point && tells(one) && says(one.text) && !is_lead(one.text) && !points(one.text);
+    let stands = |one: &Sentence<'_>| {
+        !one.point && tells(one) && names_thing(one.text) && !is_lead(one.text) && !points(one.text)
+    };
     let (changes, rest): (Vec<_>, Vec<_>) = all.filter(stands).partition(|one| Signs::read(one.text).has(Sign::Change));
     let words = |label: &str| {
         label
@@ -474,6 +475,6 @@ mod tests {
         assert_eq!(purpose("# Winch\n\nIt is slow. It is old.\n- a part", 600), "It is slow. It is old.");
         assert_eq!(purpose("# Winch\n\nIt is slow. The log shows:\n```\nslow\n```\n", 600), "It is slow.");
         let said = "Nice. The `jib` was long. **Fix**: Replaced the `jib` by 2 hooks.\n- Changed `x`";
-        assert_eq!(chief(said), ["Replaced the `jib` by 2 hooks.", "The `jib` was long."]);
+        assert_eq!(chief_sentences(said), ["Replaced the `jib` by 2 hooks.", "The `jib` was long."]);
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn without_frame(text: &str) -> &str {
 }
 
 /// Returns each question with its answer; empty if the text has another form.
-pub fn answered(text: &str) -> Vec<(&str, &str)> {
+pub fn questions_with_answers(text: &str) -> Vec<(&str, &str)> {
     let text = without_frame(text);
     let mut found: Vec<(&str, &str)> = Vec::new();
     let Some(mut rest) = text.strip_prefix('"') else { return found };
@@ -185,7 +185,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[(&str, &str)]) {
-        assert_eq!(answered(text), expected, "{text}");
+        assert_eq!(questions_with_answers(text), expected, "{text}");
     }
 
     #[test]

@@ -132,7 +132,7 @@ pub(super) fn wants(text: &str) -> bool {
 }
 
 /// Returns true if a prompt has a question.
-pub(super) fn questions(text: &str) -> bool {
+pub(super) fn has_question(text: &str) -> bool {
     own_sentences(text).iter().any(|own| Signs::read(own).asks())
 }
 
@@ -284,7 +284,7 @@ pub(super) fn begins_work(clause: &str) -> bool {
 }
 
 /// Returns true if a prompt asks for work by a verb of it.
-pub(super) fn works(text: &str) -> bool {
+pub(super) fn has_work_verb(text: &str) -> bool {
     own_sentences(text).iter().any(|own| clauses(own).iter().any(|clause| clause.works))
 }
 
@@ -328,7 +328,7 @@ pub(super) fn without_command(text: &str) -> &str {
 /// Returns true if a prompt asks for something to be made or changed, and asks no question.
 pub(super) fn asks_for_work(text: &str) -> bool {
     let asks = |clause: Clause<'_>| clause.asks && !clause.negates && !Signs::read(clause.text).begins(Sign::Look);
-    !questions(text) && own_sentences(text).iter().any(|own| clauses(own).into_iter().any(asks))
+    !has_question(text) && own_sentences(text).iter().any(|own| clauses(own).into_iter().any(asks))
 }
 
 /// Returns true if a prompt only tells which way to go: `use the long rope`.
@@ -345,7 +345,7 @@ pub(super) fn only_looks(text: &str) -> bool {
     let looks = |clause: &Clause<'_>| Signs::read(clause.text).begins(Sign::Look);
     let wants = |clause: &Clause<'_>| clause.asks || clause.orders || clause.troubles;
     let is_idle = |clause: &Clause<'_>| looks(clause) || clause.negates || !wants(clause);
-    all.first().is_some_and(looks) && all.iter().all(is_idle) && !questions(text)
+    all.first().is_some_and(looks) && all.iter().all(is_idle) && !has_question(text)
 }
 
 /// Returns true if a prompt says what the session is about: it is no mere agreement or order, and no path.

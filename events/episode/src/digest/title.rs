@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::command::{GitAct, Paths, git_steps};
 use super::excerpt::{one_line, without_filter_mark};
 use super::failure::Failure;
-use super::label::{MAX_WORDS, MIN_WORDS, capitalised, count, fits, label, without_plan_label};
+use super::label::{MAX_WORDS, MIN_WORDS, capitalised, count, is_kept_whole, label, without_plan_label};
 use super::plan::{self, Plan};
 use super::sentence::plain;
 use super::task::{Task, changed_by};
@@ -94,7 +94,7 @@ pub(super) fn title(
         return (recorded, true);
     }
     let replies = || timeline.rounds.iter().find_map(|round| round.replies.first()).map(|reply| label(reply.text));
-    (asked::discussed(timeline, tasks).or_else(replies).unwrap_or_default(), false)
+    (asked::discussion_title(timeline, tasks).or_else(replies).unwrap_or_default(), false)
 }
 
 /// Returns a title that is the words of an error with what came of it, if edits mended that: `Fix: The winch is stuck`.
@@ -149,7 +149,7 @@ fn of_changes(
             Purpose::Made(at) => (made.get(*at)?.title.clone(), true),
             Purpose::Request(at) => match recorded {
                 Some(recorded) => (recorded.to_owned(), true),
-                None => (asked::asked(timeline, tasks.get(*at)?)?, false),
+                None => (asked::requested_title(timeline, tasks.get(*at)?)?, false),
             },
         };
         Some((text, is_given)).filter(|(text, _)| !text.is_empty())
@@ -166,7 +166,10 @@ fn of_changes(
     let (first, is_given, weight) = told.next()?;
     let second = told.next().filter(|(_, _, other)| weight.lines * 3 < total * 2 && other.lines * 2 >= weight.lines);
     let joined = second.and_then(|(second, also_given, other)| {
-        let joins = fits(&first) && fits(&second) && count(&first) + count(&second) <= MAX_WORDS && first != second;
+        let joins = is_kept_whole(&first)
+            && is_kept_whole(&second)
+            && count(&first) + count(&second) <= MAX_WORDS
+            && first != second;
         let (one, two) = if weight.first < other.first { (&first, &second) } else { (&second, &first) };
         joins.then(|| (format!("{one}; {two}"), is_given || also_given))
     });

@@ -88,7 +88,8 @@ impl Undone {
                 let below = |name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
                 restored.iter().any(|name| name == "." || path == name || below(name))
             };
-            let written: Vec<_> = file::written(deed).iter().map(|(path, ..)| timeline.relative_path(path)).collect();
+            let written: Vec<_> =
+                file::written_files(deed).iter().map(|(path, ..)| timeline.relative_path(path)).collect();
             let known = standing.keys().copied().filter(|path| is_restored(path));
             let known: Vec<_> = if restored.is_empty() { Vec::new() } else { known.collect() };
             for path in written.into_iter().chain(known).collect::<BTreeSet<_>>() {

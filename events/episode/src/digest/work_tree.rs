@@ -22,7 +22,7 @@ pub(super) use self::place::{absolute, rest_below};
 use self::tree::{Commit, MAX_COMMITS, MAX_TREES, Made, Tree, Unpushed};
 use super::command::{Command, Family, GitAct, GitStep, Paths, Step, Touch, git_steps};
 use super::evidence::complaint;
-use super::excerpt::{named, one_line};
+use super::excerpt::{names_with_rest, one_line};
 use super::file;
 use super::timeline::{Deed, Timeline};
 use super::{Pointed, SHORT_CHARS};
@@ -426,7 +426,7 @@ impl<'t, 'a> Fold<'t, 'a> {
             files.sort_by_key(|(line, ..)| Reverse(*line));
             let &(line, at, _) = files.first()?;
             let paths: Vec<&str> = files.iter().map(|(.., path)| *path).collect();
-            Some(Pointed { text: format!("{what}: {}", named(&paths, nameless)), line, at })
+            Some(Pointed { text: format!("{what}: {}", names_with_rest(&paths, nameless)), line, at })
         };
         let made_none = self.trees.values().all(|tree| tree.committed.is_none());
         let undone = &self.timeline.undone.files;

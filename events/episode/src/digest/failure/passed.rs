@@ -172,7 +172,7 @@ impl<'a> Walk<'a, '_> {
                 continue;
             }
             // Something else of the same kind that runs through says nothing of what failed, nor does another script.
-            let is_script = || command.is_some_and(Command::improvises);
+            let is_script = || command.is_some_and(Command::runs_inline_script);
             if resolution.text != PASSED_LATER || by.is_none_or(|by| open.is_of(&by)) && !is_script() {
                 self.resolve(&open, resolution, mending);
             }
