@@ -90,7 +90,7 @@ impl Index {
 
     /// Adds an entity's note that lies outside the folder for such notes.
     fn add_moved_entity(&mut self, path: &str, text: &str, layout: &Layout) {
-        let (Some(entity), Some(file)) = (knowledge::entity(text), layout.elsewhere(path)) else { return };
+        let (Some(entity), Some(file)) = (knowledge::entity(text), layout.moved_name(path)) else { return };
         insert_preferred(&mut self.entities, (entity.project, entity.kind, entity.name), file, "");
     }
 
@@ -117,7 +117,7 @@ impl Index {
 
     /// Records whether the head of a note is readable.
     pub(super) fn record_head(&mut self, path: &str, text: &str) {
-        match verify::head(text) {
+        match verify::header_defect(text) {
             Some(finding) => drop(self.unreadable_heads.insert(path.to_owned(), finding)),
             None => drop(self.unreadable_heads.remove(path)),
         }

@@ -254,7 +254,7 @@ impl OpenVault {
             };
             index.add(&path, text, &self.layout);
             see(&path, &seen);
-            if text.lines().flat_map(links).any(|target| !known.leads(target)) {
+            if text.lines().flat_map(links).any(|target| !known.is_link_target(target)) {
                 dangling.insert(path);
             }
         }
@@ -278,7 +278,7 @@ impl OpenVault {
         let mut has_changed = false;
         while let Some(note) = dangling.pop_first() {
             let edited = self.edit(&note, &mut |text| {
-                relink_entities(text?, &note, &layout, &entities, &|target| known.leads(target))
+                relink_entities(text?, &note, &layout, &entities, &|target| known.is_link_target(target))
             });
             match edited {
                 Err(Error::Vault(refused)) => {

@@ -98,7 +98,7 @@ pub(super) fn promote(
         let names = open.index()?;
         let shared = match names.shared_note(&entity.kind, &entity.name) {
             Some(known) => known.to_owned(),
-            None => name::free(&name::safe_file_name(&entity.name), |key| names.has_shared_name(key)),
+            None => name::free_name(&name::safe_file_name(&entity.name), |key| names.has_shared_name(key)),
         };
         let own = NoteRole::Entity(folder, file);
         let notes = knowledge::shared_entity_notes(&own, &entity, &shared, &open.layout, today);

@@ -176,7 +176,7 @@ impl SessionWriter<'_> {
             Ok((abridged.left_out() == 0, abridged.into_items()))
         });
         let (current, (is_whole, items)) = items.map_err(|error| unreadable(&error))?;
-        let typed = digest::typed(&items, &show, MAX_PROMPTS);
+        let typed = digest::typed_by_person(&items, &show, MAX_PROMPTS);
         let project = state.place.as_ref().map(|place| place.project.as_str());
         let surroundings = Surroundings {
             session: self.id,
@@ -200,9 +200,9 @@ impl SessionWriter<'_> {
             }),
             zone: Zone::UTC,
         };
-        let mut facts = SessionFacts::new(about, project, &episode.marked(), &graph);
+        let mut facts = SessionFacts::new(about, project, &episode.with_model_marks(), &graph);
         // The episode contains only the last prompts.
-        facts.log(&typed, is_whole);
+        facts.set_prompts(&typed, is_whole);
         if !show.keep_user_messages {
             // These are a person's words, and the graph contains them whatever the settings.
             facts.preferences.clear();
@@ -314,7 +314,7 @@ impl SessionWriter<'_> {
             path.clone_into(&mut own.path);
         }
         let entities = knowledge::entity_notes(facts, &open.layout, self.today);
-        (entities, own, start::wanted(facts, directory, &open.layout, self.today))
+        (entities, own, start::wanted_pages(facts, directory, &open.layout, self.today))
     }
 
     fn write(&self, open: &mut OpenVault, facts: &mut SessionFacts) -> Result<WriteOutcome, Refused> {
@@ -430,7 +430,7 @@ impl SessionWriter<'_> {
     pub(super) fn copy_status(&self, open: &OpenVault, path: &str, entry: &mut Entry) {
         let text = open.read_text(path).ok().flatten().unwrap_or_default();
         let identity = session::identity(&text);
-        entry.prints = forget::prints(&text);
+        entry.prints = forget::fingerprints(&text);
         entry.copy = open.register.get(self.id).and_then(|known| known.copy.clone());
         entry.status = identity.as_ref().map(|identity| status_word(&identity.status)).unwrap_or_default();
         entry.error = identity.and_then(|identity| identity.error.or(identity.archive_error));

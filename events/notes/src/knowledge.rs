@@ -162,7 +162,7 @@ fn header_of(kind: &'static str, project: Option<&str>, title: &str, created: Da
 }
 
 fn pattern(facts: &SessionFacts, said: &Statement) -> Line {
-    dated_line(facts.dated(said), &markdown::line(&said.text, LINE_CHARS), &facts.about.note)
+    dated_line(facts.day_of(said), &markdown::line(&said.text, LINE_CHARS), &facts.about.note)
 }
 
 /// Returns `- 2026-03-14: Rotate tokens`, supported by a session.

@@ -129,7 +129,7 @@ impl Layout {
     }
 
     /// Returns the name in [`NoteRole::Entity`] of a note that was moved; `None` if the path is not a note below the root.
-    pub fn elsewhere(&self, path: &str) -> Option<String> {
+    pub fn moved_name(&self, path: &str) -> Option<String> {
         Some(format!("/{}", self.of_root(path)?.strip_suffix(".md")?))
     }
 

@@ -9,7 +9,7 @@ use super::{Day, SessionFacts, header, markdown};
 const PATH_CHARS: usize = 400;
 
 /// Returns the pages that link to a session and its notes; `path` is its project's directory.
-pub fn wanted(facts: &SessionFacts, path: Option<&str>, layout: &Layout, today: Day) -> Vec<Wanted> {
+pub fn wanted_pages(facts: &SessionFacts, path: Option<&str>, layout: &Layout, today: Day) -> Vec<Wanted> {
     let project = &facts.about.project;
     let own = NoteRole::Project(project.clone());
     let session = NoteRole::Session(project.clone(), facts.about.note.clone());

@@ -117,7 +117,7 @@ pub(super) fn own_notes(
     let mut notes = candidates(scan);
     for path in &notes {
         if let Some(text) = read_text(open, path)?.filter(|text| belongs_to_them(path, text)) {
-            prints.extend(forget::prints(&text));
+            prints.extend(forget::fingerprints(&text));
             add_folder_of(path, &text);
         }
     }
@@ -128,7 +128,8 @@ pub(super) fn own_notes(
     }
     let is_in = |path: &str| folders.iter().any(|folder| path.starts_with(folder));
     // Without a head, the blocks that Baton wrote decide.
-    let is_headless = |text: &str| session::identity(text).is_none() && !forget::prints(text).is_disjoint(&prints);
+    let is_headless =
+        |text: &str| session::identity(text).is_none() && !forget::fingerprints(text).is_disjoint(&prints);
     for path in notes {
         let Some(text) = read_text(open, &path)? else { continue };
         if belongs_to_them(&path, &text) || is_headless(&text) {

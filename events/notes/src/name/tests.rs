@@ -73,9 +73,9 @@ fn names_that_are_one_file_somewhere_have_one_key() {
 #[test]
 fn a_taken_name_gets_a_suffix() {
     let taken = ["auth", "auth-2"];
-    assert_eq!(free("Auth", |key| taken.contains(&key)), "Auth-3");
-    assert_eq!(free("other", |key| taken.contains(&key)), "other");
-    assert!(free("auth", |_| true).starts_with("auth-"), "there is always one");
+    assert_eq!(free_name("Auth", |key| taken.contains(&key)), "Auth-3");
+    assert_eq!(free_name("other", |key| taken.contains(&key)), "other");
+    assert!(free_name("auth", |_| true).starts_with("auth-"), "there is always one");
 }
 
 proptest! {

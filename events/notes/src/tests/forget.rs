@@ -16,7 +16,7 @@ fn a_note_of_baton_alone_goes() {
         assert_eq!(conflicts(&text.replace('\n', eol)), 0);
     }
     assert_eq!(
-        forget::forget_own_note(&compaction::archived(&text, day("2026-03-20"), session::OVER_THRESHOLD)),
+        forget::forget_own_note(&compaction::archive_copy(&text, day("2026-03-20"), session::OVER_THRESHOLD)),
         Remainder::Nothing
     );
     assert_eq!(forget::forget_own_note("mine\n"), Remainder::Unchanged);
@@ -63,7 +63,7 @@ fn lines_go_with_the_last_session_that_supports_them() {
 #[test]
 fn pages_lose_what_is_gone() {
     let (facts, today) = (facts(), day("2026-03-20"));
-    let page = start::wanted(&facts, Some("/home/dev/shop"), &layout(), today).remove(0);
+    let page = start::wanted_pages(&facts, Some("/home/dev/shop"), &layout(), today).remove(0);
     let text = merge(None, &page.note).text;
     assert_eq!(start::project_path(&text).as_deref(), Some("/home/dev/shop"));
     let Remainder::Text(left) = forget::forget_target(&text, "claude/projects/shop/entities/src-auth.rs") else {

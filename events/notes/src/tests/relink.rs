@@ -54,7 +54,7 @@ fn follow(text: &str, notes: &[EntityNote], there: &[&str]) -> Option<String> {
 }
 
 fn page() -> String {
-    merge(None, &start::wanted(&facts(), None, &layout(), day("2026-03-14"))[0].note).text
+    merge(None, &start::wanted_pages(&facts(), None, &layout(), day("2026-03-14"))[0].note).text
 }
 
 #[test]

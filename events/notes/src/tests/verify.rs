@@ -1,7 +1,7 @@
 //! Defects that are found in notes.
 
 use super::sample::{day, facts, layout, wanted};
-use crate::verify::{VaultIndex, head, links};
+use crate::verify::{VaultIndex, header_defect, links};
 use crate::{NoteRole, knowledge, merge, start};
 
 fn found(paths: &[&str], path: &str, text: &str) -> Vec<String> {
@@ -15,7 +15,7 @@ fn what_baton_writes_is_sound() {
     let (facts, today) = (facts(), day("2026-03-14"));
     let mut all = knowledge::entity_notes(&facts, &layout(), today);
     all.push(wanted(&facts));
-    all.extend(start::wanted(&facts, None, &layout(), today));
+    all.extend(start::wanted_pages(&facts, None, &layout(), today));
     let paths: Vec<&str> = all.iter().map(|wanted| wanted.path.as_str()).collect();
     for wanted in &all {
         assert_eq!(found(&paths, &wanted.path, &merge(None, &wanted.note).text), Vec::<String>::new());
@@ -79,7 +79,7 @@ fn a_head_that_cannot_be_read_is_told_in_a_sentence() {
         ("---\ntype: [unclosed\n---\n", Some("line 2: the value of the key type is no YAML")),
         ("---\na: 1\nnothing\n---\n", Some("line 3: this line of the frontmatter is no YAML that can be read")),
     ] {
-        assert_eq!(head(text).as_deref(), expected, "{text}");
+        assert_eq!(header_defect(text).as_deref(), expected, "{text}");
     }
 }
 
