@@ -332,7 +332,7 @@ impl Replay {
                 table.restore_home(HomeRow { version, state: home.clone() });
             }
         }
-        table.restored(self.tail.position, self.unreadable);
+        table.set_restored(self.tail.position, self.unreadable);
         table
     }
 

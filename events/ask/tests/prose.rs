@@ -195,7 +195,7 @@ fn live_through(texts: &[String; 6]) {
     let mut pieces = Pieces::new(at, &|_| ());
     items.iter().for_each(|item| pieces.push(item.clone()));
     black_box(pieces.finish());
-    black_box((outcomes::keys(&tried), outcomes::errors_text(&tried), handoff::Facts::new(&episode)));
+    black_box((outcomes::search_keys(&tried), outcomes::errors_text(&tried), handoff::Facts::new(&episode)));
     let (project, title) = (Some("/p".to_owned()), episode.title.clone());
     let stored = encode(&tried);
     let (tried, calls) = decode_but_calls(&stored).unwrap();

@@ -329,7 +329,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Emits a title that stands outside of the transcript's lines at the cursor, if it is new.
-    pub fn titled(&mut self, source: TitleSource, title: &str) {
+    pub fn add_title(&mut self, source: TitleSource, title: &str) {
         self.writer.line(|writer| writer.title(&Stamp::default(), source, title));
     }
 

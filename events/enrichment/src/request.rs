@@ -14,7 +14,7 @@ use super::fence::fenced;
 use super::form;
 use super::lines::Lines;
 use super::rendering::render_items;
-use baton_conversation::abandoned_branches::standing;
+use baton_conversation::abandoned_branches::without_abandoned;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::item::Item;
 use baton_conversation::tokens;
@@ -106,7 +106,7 @@ pub struct Remaining {
 /// be missing.
 pub fn plan(items: &[Item], limits: &Limits, show: &Show) -> Plan {
     let sizes = Sizes::new(limits);
-    let told = render_items(&standing(items), show, sizes.whole);
+    let told = render_items(&without_abandoned(items), show, sizes.whole);
     let length = told.iter().map(|told| told.tokens).sum();
     let room = sizes.for_length(length);
     let (parts, left_out) = divide(told, room);

@@ -126,7 +126,7 @@ fn noted_call(attempt: &Attempt<'_>, round: usize) -> NotedCall {
     let mut counts = Vec::new();
     let mut line = String::new();
     if let Action::Command { text, ran } = &attempt.what {
-        let counted = ran.iter().filter(|program| run::counts(program));
+        let counted = ran.iter().filter(|program| run::is_counted(program));
         counts.extend(counted.map(|program| (program.name.clone(), run::kind(attempt.ended, program))));
         line.clone_from(text);
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fix::FixQuery;
 use super::mends::only_checks;
-use super::rate::time;
+use super::rate::format_time;
 use super::{MAX_TRIED, SHORT_CHARS};
 use baton_conversation::item::{Act, Body, Call, Item, Outcome, Verdict};
 use baton_episode::digest::{check_kind, one_line, programs, sentences_within};
@@ -183,7 +183,7 @@ impl<'q> AccountReader<'q> {
             role: role.to_owned(),
             same: self.share >= 1.0,
             line: item.line,
-            at: time(millis(item.at)),
+            at: format_time(millis(item.at)),
             times,
             tried,
             ..FixAccount::default()
@@ -197,7 +197,7 @@ impl<'q> AccountReader<'q> {
             let text = sentences_within(text, SAID_CHARS);
             let session_id = String::new();
             self.replies += 1;
-            self.reply = Some(Quote { text, session_id, line: item.line, at: time(millis(item.at)) });
+            self.reply = Some(Quote { text, session_id, line: item.line, at: format_time(millis(item.at)) });
         }
     }
 

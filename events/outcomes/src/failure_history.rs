@@ -148,7 +148,7 @@ impl Reader<'_> {
                 (Action::Edit(path), Ended::Ok) => {
                     move_to_end(&mut since.files, file_name(path, self.cwd, self.at));
                 }
-                (Action::Command { ran, .. }, Ended::Ok) if ran.iter().any(run::counts) => {
+                (Action::Command { ran, .. }, Ended::Ok) if ran.iter().any(run::is_counted) => {
                     move_to_end(&mut since.commands, describe(attempt));
                 }
                 _ => {}

@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use super::Witness;
 use super::general::{general_message, last_time};
-use super::how::newer;
+use super::how::later_quote;
 use super::likeness::{Likeness, without_random_tails};
 use super::mends::{is_over, only_checks};
-use super::rate::{counted, time, times};
+use super::rate::{format_count, format_time, format_times};
 use baton_conversation::filter::{is_echo, telling_line};
 use baton_episode::digest::{NOT_CHECKED, PASSED_LATER, one_line};
 use baton_events::schema::outcomes::FailureHistory;
@@ -181,7 +181,7 @@ impl FixQuery {
             return Some(1.0);
         }
         let of_line = bare.len() >= TELLING_BYTES && self.lines.contains(bare) || self.is_part_of(error);
-        of_line.then_some(SAME).or_else(|| self.telling.to(&Likeness::named(error.to_owned())))
+        of_line.then_some(SAME).or_else(|| self.telling.similarity_to(&Likeness::named(error.to_owned())))
     }
 }
 
@@ -233,20 +233,22 @@ pub fn fix(asked: &FixQuery, witnesses: &[Witness], limit: usize) -> Fix {
     let (seen, resolved) = meant().fold((0, 0), |(seen, resolved), one| (seen + one.seen, resolved + one.resolved));
     let around = match meant().map(|one| one.around).sum() {
         0 => String::new(),
-        around => format!(", got around {}", times(around)),
+        around => format!(", got around {}", format_times(around)),
     };
     // A failure that was left unresolved anywhere is not reported as unsure.
     let unsure = resolved == 0 && meant().all(|one| one.unresolved.is_none());
     let sessions: BTreeSet<&str> = meant().flat_map(|known| known.sessions.iter().copied()).collect();
-    let sessions = counted(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
+    let sessions = format_count(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
     let like = if exact { "" } else { "others like it were " };
     let message = match (seen, resolved) {
         (0, _) => "not seen as a failure in any session that is known".to_owned(),
         (seen, 0) if unsure => {
-            format!("{like}seen {} in {sessions}; it ran again, and how that ended is not known", times(seen))
+            format!("{like}seen {} in {sessions}; it ran again, and how that ended is not known", format_times(seen))
         }
-        (seen, 0) => format!("{like}seen {} in {sessions}, no resolution seen{around}", times(seen)),
-        (seen, resolved) => format!("{like}seen {} in {sessions}, went away {}{around}", times(seen), times(resolved)),
+        (seen, 0) => format!("{like}seen {} in {sessions}, no resolution seen{around}", format_times(seen)),
+        (seen, resolved) => {
+            format!("{like}seen {} in {sessions}, went away {}{around}", format_times(seen), format_times(resolved))
+        }
     };
     if seen == 0 && asked.is_general() {
         return Fix { message: general_message(&asked.line, witnesses), error: asked.line.clone(), ..Fix::default() };
@@ -281,7 +283,7 @@ impl<'a> KnownFailure<'a> {
             }
             let done = tried.commands.iter().filter(|line| commands.contains(&line.as_str())).cloned().collect();
             let entry = self.tried.entry((sorted(&tried.files), commands)).or_default();
-            let newest = entry.count == 0 || time(tried.at) > entry.at;
+            let newest = entry.count == 0 || format_time(tried.at) > entry.at;
             entry.count += 1;
             if newest {
                 let then = if error_name(&tried.error) == failure.error { String::new() } else { tried.error.clone() };
@@ -292,7 +294,7 @@ impl<'a> KnownFailure<'a> {
                     count: entry.count,
                     session_id: witness.session.clone(),
                     line: tried.line,
-                    at: time(tried.at),
+                    at: format_time(tried.at),
                 };
             }
         }
@@ -304,10 +306,10 @@ impl<'a> KnownFailure<'a> {
                 self.resolved += u32::from(ended);
                 self.around += u32::from(!ended);
                 if !ended {
-                    self.unresolved = newer(self.unresolved.take(), Some(place(failure, witness)));
+                    self.unresolved = later_quote(self.unresolved.take(), Some(place(failure, witness)));
                 }
                 let entry = self.fixes.entry((sorted(&fix.files), sorted(&fix.commands))).or_default();
-                let newest = entry.count == 0 || time(fix.at) > entry.at;
+                let newest = entry.count == 0 || format_time(fix.at) > entry.at;
                 entry.count += 1;
                 if newest {
                     *entry = FixRow {
@@ -318,14 +320,14 @@ impl<'a> KnownFailure<'a> {
                         session_id: witness.session.clone(),
                         project: witness.project.clone(),
                         line: fix.line,
-                        at: time(fix.at),
+                        at: format_time(fix.at),
                     };
                 }
             }
             None if failure.mended_by_fork => {}
             None if failure.unsure => self.unsure += 1,
             None => {
-                self.unresolved = newer(self.unresolved.take(), Some(place(failure, witness)));
+                self.unresolved = later_quote(self.unresolved.take(), Some(place(failure, witness)));
             }
         }
     }
@@ -340,8 +342,9 @@ impl<'a> KnownFailure<'a> {
         let mut fixes: Vec<FixRow> = self.fixes.into_values().collect();
         // Fixes that claim something come first, then the frequent ones, those that name files or commands before others.
         let says = |row: &FixRow| !row.files.is_empty() || !row.commands.is_empty();
-        fixes
-            .sort_by_key(|row| (Reverse(claims(row)), Reverse(row.count), Reverse(says(row)), Reverse(row.at.clone())));
+        fixes.sort_by_key(|row| {
+            (Reverse(names_fix(row)), Reverse(row.count), Reverse(says(row)), Reverse(row.at.clone()))
+        });
         fixes.truncate(MAX_ROWS);
         let mut tried: Vec<FixTried> = self.tried.into_values().collect();
         tried.sort_by_key(|row| (Reverse(row.count), Reverse(row.at.clone())));
@@ -356,7 +359,7 @@ impl<'a> KnownFailure<'a> {
             sessions: u32::try_from(self.sessions.len()).unwrap_or(u32::MAX),
             resolved: self.resolved,
             unsure: self.unsure,
-            last_seen: self.last.and_then(|(failure, _)| time(last_time(failure))),
+            last_seen: self.last.and_then(|(failure, _)| format_time(last_time(failure))),
             fixes,
             tried_in_vain: tried,
             unresolved: self.unresolved,
@@ -368,7 +371,7 @@ impl<'a> KnownFailure<'a> {
                 session_id: witness.session.clone(),
                 project: witness.project.clone(),
                 line: failure.line.max(failure.last_line),
-                at: time(last_time(failure)),
+                at: format_time(last_time(failure)),
                 ..FixAccount::default()
             }),
         }
@@ -389,7 +392,7 @@ fn plain_part(line: &str) -> Option<String> {
 }
 
 /// Returns true if a row says what made the failure go away.
-pub fn claims(row: &FixRow) -> bool {
+pub fn names_fix(row: &FixRow) -> bool {
     row.text != PASSED_LATER && !row.text.ends_with(NOT_CHECKED)
 }
 
@@ -399,7 +402,7 @@ pub fn claims(row: &FixRow) -> bool {
 pub fn summary(fix: Fix) -> Fix {
     let best = fix.matches.first().filter(|known| known.same);
     let accounts = || fix.matches.iter().filter_map(|known| known.account.as_ref()).chain(&fix.accounts);
-    let row = best.and_then(|known| known.fixes.iter().find(|row| claims(row)));
+    let row = best.and_then(|known| known.fixes.iter().find(|row| names_fix(row)));
     let resolution = row.map(|row| quote(&row.text, &row.session_id, row.line, row.at.as_ref()));
     let changed = |files: &[String], commands: &[String]| files.iter().chain(commands).cloned().collect::<Vec<_>>();
     let failed = best.into_iter().flat_map(|known| &known.tried_in_vain);
@@ -434,7 +437,7 @@ pub fn with_accounts(fix: Fix, (accounts, by_words): (Vec<FixAccount>, bool)) ->
         };
         return Fix { message, ..fix };
     };
-    let sessions = counted(u32::try_from(accounts.len()).unwrap_or(u32::MAX), "session");
+    let sessions = format_count(u32::try_from(accounts.len()).unwrap_or(u32::MAX), "session");
     if first.same && !fix.matches.iter().any(|known| known.error.contains(&fix.error)) {
         // Failures that are only similar say nothing beside the failure itself.
         let message = format!("its line stands in {sessions}; what was said and done about it there");
@@ -453,7 +456,7 @@ pub fn with_accounts(fix: Fix, (accounts, by_words): (Vec<FixAccount>, bool)) ->
 /// Returns where the failure last occurred.
 fn place(failure: &FailureHistory, witness: &Witness) -> Quote {
     let line = failure.line.max(failure.last_line);
-    quote(&failure.text, &witness.session, line, time(last_time(failure)).as_ref())
+    quote(&failure.text, &witness.session, line, format_time(last_time(failure)).as_ref())
 }
 
 fn sorted(list: &[String]) -> Vec<&str> {

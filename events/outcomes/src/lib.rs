@@ -44,9 +44,9 @@ const WORDS: &str = include_str!("words.txt");
 pub use blame::{blame, blame_former, blame_keys};
 pub use diagram::{Format, draw};
 pub use failure_account::AccountReader;
-pub use fix::{FixQuery, claims, fix, summary, with_accounts};
+pub use fix::{FixQuery, fix, names_fix, summary, with_accounts};
 pub use forks::remove_copies;
-pub use how::{how, how_keys, of_newest, with_other_projects};
+pub use how::{how, how_keys, limited_to_newest, with_other_projects};
 pub use patterns::{pairs, patterns};
 pub use pieces::Pieces;
 pub use project::{checks, files};
@@ -116,7 +116,7 @@ pub fn outcomes(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Out
 
 /// Returns the keys by which a session's outcomes are found: its programs, and the words of its lines; and the last components, the extensions and
 /// the directories of files that it read, changed, renamed or decided about.
-pub fn keys(outcomes: &Outcomes) -> BTreeSet<String> {
+pub fn search_keys(outcomes: &Outcomes) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     for command in &outcomes.commands {
         keys.insert(how::command_key(&command.name));

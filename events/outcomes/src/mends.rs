@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Witness;
-use super::rate::times;
+use super::rate::format_times;
 use baton_episode::digest::{INSTEAD_OF, NOT_CHECKED, check_kind, checks, programs};
 use baton_events::schema::outcomes::Fix;
 
@@ -30,7 +30,7 @@ pub(super) fn mending_commands(witnesses: &[Witness], is_meant: impl Fn(&str) ->
         by_command.iter().map(|(command, successes)| (*command, count(successes))).collect();
     known.sort_by_key(|(command, count)| (Reverse(*count), *command));
     let told: Vec<String> =
-        known.iter().take(MOST).map(|(command, count)| format!("`{command}` {}", times(*count))).collect();
+        known.iter().take(MOST).map(|(command, count)| format!("`{command}` {}", format_times(*count))).collect();
     (!told.is_empty()).then(|| told.join(", "))
 }
 

@@ -321,7 +321,7 @@ fn a_whole_line_is_answered_for_itself() {
     check("cargo test --nope", 5, mismatched, "no line with `--nope` is known; `cargo test` ran");
     check("uv run pytest", 4, None, "`uv run pytest` ran 4 times");
     check("pytest -q", 4, Some("1 failed"), "(0% of 4)");
-    let both = of_newest(with_other_projects(how("cargo test", &witness, None, 5), told_of(&witness)), 400, 7);
+    let both = limited_to_newest(with_other_projects(how("cargo test", &witness, None, 5), told_of(&witness)), 400, 7);
     assert!(both.message.ends_with("; in other projects 5 times, 80% of 5; of the newest 400 sessions only"));
 }
 
@@ -428,7 +428,7 @@ fn words_and_wrappers_lead_to_lines_that_worked() {
 #[test]
 fn sessions_are_found_by_what_they_ran_and_touched() {
     let session = Script::default().prompt("x").ok("cargo test -p a").edit("/srv/shop/src/Auth.rs").read("src/lib.rs");
-    let keys: Vec<String> = keys(&session.outcomes()).into_iter().collect();
+    let keys: Vec<String> = search_keys(&session.outcomes()).into_iter().collect();
     assert_eq!(
         keys,
         ["c:cargo test", "d:src", "f:auth.rs", "f:lib.rs", "p:cargo", "w:a", "w:cargo", "w:p", "w:test", "x:rs"]

@@ -21,7 +21,7 @@ pub fn check(event: &Event) -> Result<(), &'static str> {
     let is_in_form = match event {
         // Redaction depends on the rules of the writer's version.
         Event::Located { place } => paths.relative_place(place) == *place,
-        _ => published(event, &paths).as_ref() == Some(event),
+        _ => publishable(event, &paths).as_ref() == Some(event),
     };
     if !is_in_form {
         return Err("it has an event that is not published, or not in this form");
@@ -59,7 +59,7 @@ pub fn check_state(state: &State) -> Result<(), &'static str> {
 
 /// The event as it is published; `None` if it means something on the writer's machine alone: where files lie, who
 /// asked for what, what a model cost.
-pub fn published(event: &Event, paths: &Paths) -> Option<Event> {
+pub fn publishable(event: &Event, paths: &Paths) -> Option<Event> {
     let identity = FileIdentity::default();
     match event {
         Event::Discovered { agent, kind, at, .. } => {

@@ -300,7 +300,7 @@ impl Recall {
             entries[first..].iter_mut().for_each(|entry| entry.later.clone_from(&session.later));
         }
         let (mut facts, ended) = self.facts(asked)?;
-        recall::reverse(&mut entries, &ended);
+        recall::mark_reversed(&mut entries, &ended);
         if asked.is(Kind::Preferences) && facts.iter().all(|fact| fact.ended.is_some()) {
             entries.append(&mut self.typed_preferences(asked)?);
         }

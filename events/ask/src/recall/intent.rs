@@ -57,7 +57,7 @@ pub struct Term {
 
 impl Term {
     fn new(word: &str) -> Self {
-        Self { word: word.to_owned(), synonyms: synonyms::of(word), weight: 1.0, is_foreign: false }
+        Self { word: word.to_owned(), synonyms: synonyms::synonyms_of(word), weight: 1.0, is_foreign: false }
     }
 
     /// Returns the parts of a compound that means more than they do: `sign-on`. Other words have none.

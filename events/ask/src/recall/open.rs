@@ -83,7 +83,11 @@ pub fn still_open(episode: &Episode, ranked: &RankedSession<'_>, asked: &Intent,
     let told = |sort: Sort, said: &[Pointed], worth: f32| -> Vec<Entry> {
         let open = said.iter().filter(|said| !later.settles(&said.text)).take(MOST);
         let entry = |said: &Pointed| {
-            let fit = if asked.kinds.is_empty() { asked.fit_of(&said.text) } else { ranked.near(asked, &said.text) };
+            let fit = if asked.kinds.is_empty() {
+                asked.fit_of(&said.text)
+            } else {
+                ranked.fit_in_session(asked, &said.text)
+            };
             let by_model = episode.is_of_model(said.line, &said.text);
             let entry = ranked.line(sort, &said.text, Some(said.line), said.at.or(ranked.at), worth).with_fit(fit);
             Entry { by_model, ..entry }

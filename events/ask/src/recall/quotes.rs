@@ -9,7 +9,7 @@ use super::intent::{Intent, Kind, Tally};
 use super::passages::{gives_reason_first, has_options, is_question, passages};
 use baton_conversation::item::{Act, Body, Item, Outcome};
 use baton_conversation::record::Timestamp;
-use baton_episode::digest::{answered, gives_reason, head, one_line};
+use baton_episode::digest::{gives_reason, head, one_line, questions_with_answers};
 use baton_words::WordList;
 
 /// Maximum number of bytes of one text that are read.
@@ -232,7 +232,7 @@ impl<'q> QuoteReader<'q> {
     /// Adds what a person answered to the question with which the agent's last message ends.
     fn hear_answer(&mut self, text: &str) {
         let Some(line) = self.asking.take() else { return };
-        let answers: Vec<&str> = answered(text).into_iter().map(|(_, answer)| answer).collect();
+        let answers: Vec<&str> = questions_with_answers(text).into_iter().map(|(_, answer)| answer).collect();
         let answer = if answers.is_empty() { text.to_owned() } else { answers.join("; ") };
         for quote in self.quotes.iter_mut().filter(|quote| quote.line == line && quote.asks) {
             quote.text = format!("{} → user: {}", quote.text, one_line(&answer, ANSWERED_CHARS));

@@ -69,7 +69,7 @@ impl RankedSession<'_> {
     }
 
     /// Returns how well something said in the session matches: by its own words, or because the session is about it.
-    pub(super) fn near(&self, asked: &Intent, text: &str) -> f32 {
+    pub(super) fn fit_in_session(&self, asked: &Intent, text: &str) -> f32 {
         let fit = asked.fit_of(text);
         fit + (1.0 - fit) * OF_THE_SESSION * self.fit
     }
@@ -93,7 +93,7 @@ pub fn whole_fit(episode: &Episode, asked: &Intent) -> f32 {
 /// Returns true if what a session says has enough of the subject to answer the question: an open end or next step; unless
 /// it is asked what is open, a decision or a passage; unless it is asked why, an error or the sentences that are told of the
 /// best exchange. A passage says why if it gives a reason.
-pub fn states(episode: &Episode, quotes: &Quotes, asked: &Intent) -> bool {
+pub fn states_answer(episode: &Episode, quotes: &Quotes, asked: &Intent) -> bool {
     let is_answer = |text: &str| asked.is_answered_by(text);
     let any = |said: &[Pointed]| said.iter().any(|said| is_answer(&said.text) && matters(&said.text, asked));
     let is_open = any(&episode.unresolved) || any(&episode.next_steps);
@@ -119,7 +119,7 @@ fn matters(decision: &str, asked: &Intent) -> bool {
 }
 
 /// Returns the largest share of the subject that a decision of a session has, if a reason is asked for.
-pub fn decides(episode: &Episode, asked: &Intent) -> f32 {
+pub fn decision_share(episode: &Episode, asked: &Intent) -> f32 {
     let decisions = episode.decisions.iter().filter(|said| asked.is(Kind::Decisions) && matters(&said.text, asked));
     decisions.map(|said| asked.coverage(&said.text)).fold(0.0, f32::max)
 }
@@ -175,7 +175,7 @@ pub fn session_entries(episode: &Episode, ranked: &RankedSession<'_>, asked: &In
     };
 
     // Without a known kind, only entries with words of the question count.
-    let near = |text: &str| if searched { asked.fit_of(text) } else { ranked.near(asked, text) };
+    let near = |text: &str| if searched { asked.fit_of(text) } else { ranked.fit_in_session(asked, text) };
     // Other decisions of the session do not answer why this one was made. If none has the subject's words, those of the
     // session that is about it may be it in other words.
     let told = || episode.decisions.iter().filter(|said| matters(&said.text, asked));

@@ -54,7 +54,7 @@ fn told_of(question: &str) -> Vec<String> {
     let ranked = RankedSession { fit: whole_fit(&episode(), &asked), ..ranked(&session, 1) };
     let mut entries = session_entries(&episode(), &ranked, &asked);
     entries.append(&mut still_open(&episode(), &ranked, &asked, &Later::default()));
-    let (entries, _) = chosen(select(&asked, entries).entries, 1_000, |_| 1);
+    let (entries, _) = best_within_budget(select(&asked, entries).entries, 1_000, |_| 1);
     entries.iter().map(|entry| format!("{} {}", entry.sort.as_str(), entry.text)).collect()
 }
 
@@ -167,7 +167,7 @@ fn what_has_more_of_the_question_than_any_answer_comes_first() {
     let passage = ranked(&session, 1).line(Sort::Passage, "amounts are i64: no rounding", Some(3), None, 1.2);
     let told = select(&asked, vec![decision, Entry { answers: true, ..passage }]);
     assert_eq!((told.unknown.len(), told.unsaid.as_slice()), (0, &["cobol".to_owned()][..]));
-    let (entries, _) = chosen(told.entries, 100, |_| 1);
+    let (entries, _) = best_within_budget(told.entries, 100, |_| 1);
     assert_eq!(entries.iter().map(|entry| entry.line).collect::<Vec<_>>(), [Some(3), Some(5)]);
 }
 
@@ -197,7 +197,7 @@ fn what_was_asked_for_comes_before_what_only_has_its_words() {
         ranked(&session, 1).line(Sort::Failed, "A mutex per token did not work", Some(9), None, 3.0).with_fit(0.5);
     let passage = ranked(&session, 1).line(Sort::Passage, "the refresh is slow", Some(3), None, 1.2);
     let told = select(&asked, vec![Entry { answers: true, ..passage }, failed]);
-    let (entries, _) = chosen(told.entries, 100, |_| 1);
+    let (entries, _) = best_within_budget(told.entries, 100, |_| 1);
     assert_eq!(entries.iter().map(|entry| entry.line).collect::<Vec<_>>(), [Some(9), Some(3)]);
 }
 
@@ -294,7 +294,7 @@ fn the_budget_holds_whole_entries_only() {
         (9, "bbbb cc", 1),
         (1, "", 4),
     ] {
-        let (chosen, out) = chosen(entries(), budget, cost);
+        let (chosen, out) = best_within_budget(entries(), budget, cost);
         let texts: Vec<&str> = chosen.iter().map(|entry| entry.text.as_str()).collect();
         assert_eq!((texts.join(" ").as_str(), out), (expected, left_out), "{budget}");
     }
@@ -313,8 +313,8 @@ fn what_does_not_hold_any_more_comes_last_and_says_so() {
         entry(Sort::Decision, &other, "another session's", 3),
         entry(Sort::Decision, &one, "another line's", 4),
     ];
-    reverse(&mut entries, &[((one, 3), at)].into_iter().collect());
-    let (chosen, _) = chosen(entries, 1000, |_| 1);
+    mark_reversed(&mut entries, &[((one, 3), at)].into_iter().collect());
+    let (chosen, _) = best_within_budget(entries, 1000, |_| 1);
     let told: Vec<_> = chosen.iter().map(|entry| (entry.text.as_str(), entry.ended)).collect();
     let expected =
         [("only quoted", None), ("another session's", None), ("another line's", None), ("reversed", Some(at))];

@@ -53,7 +53,7 @@ pub(crate) fn effect_of(input: Value<'_>) -> Option<Edit> {
     let (added, removed) = (bounded(changed.added), bounded(changed.removed));
     let kept = bounded(changed.kept);
     let compared = (kept > 0).then(|| (added.saturating_sub(kept), removed.saturating_sub(kept)));
-    let kept = |text: &str| super::kept_head(text, MAX_KEPT_CHARS).unwrap_or_default();
+    let kept = |text: &str| super::stored_head(text, MAX_KEPT_CHARS).unwrap_or_default();
     let (old_text, new_text) = (kept(&changed.old_text), kept(&changed.new_text));
     Some(Edit { path, added, removed, compared, new_text, old_text })
 }
@@ -67,7 +67,7 @@ pub(crate) fn lines_of_patch(patch: &str) -> (String, String) {
     let patch = redact(patch);
     let kept = |mark: char| {
         let lines = without_random(patch.lines().filter_map(|line| line.strip_prefix(mark)));
-        super::kept_head(&lines, MAX_KEPT_CHARS).unwrap_or_default()
+        super::stored_head(&lines, MAX_KEPT_CHARS).unwrap_or_default()
     };
     (kept('-'), kept('+'))
 }

@@ -7,7 +7,7 @@ use baton_ask::recall::{self, Intent, Quotes, Speaker};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::{Episode, Exchange, carrying_sentences};
 use baton_events::session::{EpisodeRef, Verdict};
-use baton_outcomes::{AccountReader, FixQuery, claims};
+use baton_outcomes::{AccountReader, FixQuery, names_fix};
 use baton_protocol::Failure;
 use baton_protocol::answer::{FixAccount, FixMatch, Hit, Quote};
 use baton_store::conversation::for_each_item;
@@ -46,7 +46,7 @@ impl Accounts<'_> {
         let read = self.read(&FixQuery::read(&account.text), &account.session_id, vec![account.line]);
         known.account = Some(match read {
             // What mended it is told already.
-            Some((_, read)) if known.fixes.iter().any(claims) => FixAccount { concluded: None, ..read },
+            Some((_, read)) if known.fixes.iter().any(names_fix) => FixAccount { concluded: None, ..read },
             Some((_, read)) => read,
             None => account.clone(),
         });

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use baton_ask::recall::{
-    Entry, Intent, Kind, Quotes, change_of_mind, decides, is_superseded, memo_entry, states, whole_fit,
+    Entry, Intent, Kind, Quotes, change_of_mind, decision_share, is_superseded, memo_entry, states_answer, whole_fit,
 };
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{Episode, Exchange, asks_what_holds};
@@ -193,7 +193,7 @@ fn by_evidence(
     let (exchange, passage) = (most(|said| said.relevance), most(Quotes::best));
     let own = |session: &Session| {
         let said = session.quotes.relevance / exchange + session.quotes.best() / passage;
-        let told = whole_fit(&session.episode, asked) + decides(&session.episode, asked);
+        let told = whole_fit(&session.episode, asked) + decision_share(&session.episode, asked);
         let mentioned = asked.mentioned.is_some_and(|span| span.overlaps(session.episode.span));
         session.score + EVIDENCE * (said + told + f32::from(u8::from(mentioned)))
     };
@@ -217,7 +217,7 @@ fn by_evidence(
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     sessions.extend(ranked.into_iter().map(|(_, session)| session));
     fold_subagents(sessions);
-    sessions.first().is_none_or(|first| states(&first.episode, &first.quotes, asked))
+    sessions.first().is_none_or(|first| states_answer(&first.episode, &first.quotes, asked))
 }
 
 /// Returns the best sessions, each with later ones whose work was on the same files, if it is asked what holds. Not for
