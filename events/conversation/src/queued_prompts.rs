@@ -1,4 +1,4 @@
-//! Queued prompts: they do not stand where they were typed.
+//! Queued prompts: their record is not where they were typed.
 //!
 //! A prompt typed while the agent works goes into a queue, and the transcript may not mention it again. So it becomes a
 //! prompt item at once, and is withdrawn when it leaves the queue ([`Meta::Withdrawn`]): then either a later prompt

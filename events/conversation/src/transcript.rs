@@ -372,7 +372,7 @@ impl<'a> Reader<'a> {
         };
         let lost = nul && !self.writer.cursor.unterminated && bytes.trim_ascii().is_empty();
         let (source, index) = (self.source, &mut self.index);
-        // A panic may leave the index incomplete, so it is started anew.
+        // A panic may leave the index incomplete, so it is rebuilt.
         let mut room = std::mem::take(index);
         let broken = self.writer.line(|writer| {
             let whole = records(source.agent, &bytes, &mut room, writer);

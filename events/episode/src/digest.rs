@@ -110,7 +110,7 @@ static HARNESS_COMMANDS: WordList = WordList::new(crate::WORDS, "harness command
 pub struct Episode {
     /// The title, at most eight words: what was done, and to what.
     pub title: String,
-    /// True if somebody gave it: a person, a plan, a commit, the agent. Otherwise it is the beginning of a prompt.
+    /// True if it was given: by a person, a plan, a commit, the agent. Otherwise it is the beginning of a prompt.
     pub is_titled: bool,
     /// True if a person gave it by a correction.
     pub is_titled_by_person: bool,
@@ -165,7 +165,7 @@ pub struct Episode {
     pub span: Option<(Timestamp, Timestamp)>,
     /// Texts that only a model says, each with its line, or 0 if it has none. Empty for an extractive episode.
     pub said_by_model: BTreeSet<(u64, String)>,
-    /// Entries that a person has corrected; those lists have them no more.
+    /// Entries that a person has corrected and those lists no longer have.
     pub corrected: Vec<Corrected>,
     /// Number of items that were left out, or used only in part, because the conversation is longer than
     /// [`WHOLE_BYTES`]; almost always 0.

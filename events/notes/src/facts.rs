@@ -212,8 +212,8 @@ impl SessionFacts {
         }
     }
 
-    /// Sets all prompts, of which the episode has only the last: see [`baton_episode::digest::typed_by_person`]. `is_whole`:
-    /// nothing of the conversation was left out.
+    /// Sets all prompts, see [`baton_episode::digest::typed_by_person`]; the episode has only the last ones. True in
+    /// `is_whole`: nothing of the conversation was left out.
     pub fn set_prompts(&mut self, typed: &[Pointed], is_whole: bool) {
         let said =
             |typed: &Pointed| Statement { text: typed.text.clone(), resolution: None, at: typed.at, about: Vec::new() };

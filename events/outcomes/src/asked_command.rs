@@ -11,7 +11,7 @@ use baton_words::{WordList, is_stop, language};
 pub(super) const MAX_WRAPPERS: usize = 2;
 /// Words of at most this many letters have no plural and are no part of a name.
 const SHORT_WORD: usize = 3;
-/// Fewest words of which a line may lack one.
+/// Fewest words in a question of which a line may lack one.
 const LEAST_WORDS: usize = 3;
 /// Words of a request that do not say what is to be done.
 static FILLING: WordList = WordList::words(crate::WORDS, "filling words");

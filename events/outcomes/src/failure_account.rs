@@ -109,7 +109,7 @@ impl<'q> AccountReader<'q> {
                 }
                 self.hear(item, text);
             }
-            // What a person's own command printed, of which the beginning is kept.
+            // Output of a person's own command; its beginning is kept.
             Body::Notice { text } if self.lines.contains(&item.line) => {
                 self.note(item, text, "output", None);
             }

@@ -1,7 +1,7 @@
 //! Failures, attempts that did not fix them, and the change that did.
 //!
 //! The digest decides which later success resolves a failure, and what of what was changed in between mended it
-//! ([`Episode::errors`], [`Episode::mendings`]); what was tried in vain is read from the calls in between.
+//! ([`Episode::errors`], [`Episode::mendings`]); failed attempts are read from the calls in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 

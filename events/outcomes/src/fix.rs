@@ -26,7 +26,7 @@ const MAX_ROWS: usize = 3;
 const MAX_COMMANDS: usize = 4;
 /// Minimum likeness of the same failure.
 const SAME: f32 = 0.97;
-/// Share of words that stands for a line of which all words are asked about.
+/// Share of words that counts as asking about the whole line.
 const WHOLE_LINE: f32 = 0.9;
 /// Number of distinguishing words that a part of a line must have in a row.
 const PART_WORDS: usize = 3;

@@ -59,7 +59,7 @@ struct LineRuns<'a> {
     runs: Tally,
     /// The last run.
     last: Option<(&'a Line, &'a str)>,
-    /// The last run that succeeded, or of which no failure is known.
+    /// The last run that succeeded, or is not known to have failed.
     good: Option<&'a Line>,
     /// Sessions in which it succeeded.
     worked_in: u32,

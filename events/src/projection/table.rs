@@ -64,7 +64,7 @@ impl SessionTable {
         self.clone().with_others(self.others.own_alone())
     }
 
-    /// Who writes in this log, as others know them; with empty names if nobody is known.
+    /// The author of this log, as others know them; with empty names if unknown.
     pub fn own_author(&self) -> &Arc<Author> {
         &self.others.own
     }

@@ -1,4 +1,4 @@
-//! What a session owes now, in words: its jobs, and each deadline with the record from which it is counted.
+//! A session's outstanding work in words: its jobs, and each deadline with the record from which it is counted.
 
 use crate::session::{
     Phase, Policy, State, disconnect_deadline, enrich_job, idle_deadline, last_sign, late_deadline, owed_close,

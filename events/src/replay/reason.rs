@@ -11,7 +11,7 @@ use crate::session::{
     UnindexedReason,
 };
 
-/// Why a stored conversation is made anew although nothing was said.
+/// Why a stored conversation is rebuilt without a new message.
 const REINDEX: &str = "stored data is rebuilt: by `baton reindex`, or after an upgrade";
 
 /// The reason in a sentence; `None` if the event itself names it.

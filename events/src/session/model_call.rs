@@ -104,7 +104,7 @@ named! {
         Unreadable = "stored_unreadable",
         /// It contains nothing to send to a model.
         Empty = "nothing_said",
-        /// It is enriched already, and the model would be sent no more of it than before. Ends only a person's request.
+        /// It is enriched already, and the model would receive no more than before. Ends only a person's request.
         NoMore = "no_more_to_send",
     }
 }

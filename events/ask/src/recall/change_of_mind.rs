@@ -1,4 +1,4 @@
-//! A person who has changed their mind: what was decided before about the same holds no more.
+//! A person who has changed their mind: earlier decisions about the same matter no longer hold.
 
 use super::intent::Intent;
 use baton_episode::digest::{Episode, Pointed, sentences_within};

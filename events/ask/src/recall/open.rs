@@ -1,4 +1,4 @@
-//! What is still open: what sessions left, except what later sessions have settled.
+//! Matters still open: left by sessions and not settled by later ones.
 
 use super::intent::{Intent, Kind, is_same_stem, words};
 use super::{Entry, RankedSession, Sort};

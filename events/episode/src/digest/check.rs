@@ -26,7 +26,7 @@ struct Typed {
     passed: Option<usize>,
     /// True if it was told which part to check.
     names_parts: bool,
-    /// Place of the last run of which it is not known how it ended.
+    /// Place of the last run with an unknown end.
     unclear: usize,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
     (!told.ends_with('…') && !is_part).then_some((told, place < changed))
 }
 
-/// Notes runs of checks of which it is not known how they ended: one may have passed after the last change.
+/// Notes runs of checks with an unknown end: one may have passed after the last change.
 fn note_unclear<'s>(checks: &mut BTreeMap<usize, Typed>, deed: &Deed<'_>, steps: impl Iterator<Item = &'s Step<'s>>) {
     for rank in steps.filter_map(rank) {
         checks.entry(rank).and_modify(|known| known.unclear = deed.ended);

@@ -167,7 +167,7 @@ impl<'a> Command<'a> {
         Self { verdict, ..self }
     }
 
-    /// Removes what the exit code would prove, for a command of which none is recorded.
+    /// Removes what the exit code would prove, for a command without a recorded one.
     pub(super) fn with_hidden_exit(mut self) -> Self {
         self.steps.iter_mut().for_each(|step| step.pipe = step.pipe.max(Pipe::End));
         self

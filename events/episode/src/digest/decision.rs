@@ -427,7 +427,7 @@ fn ended(timeline: &Timeline<'_>, plans: &[Plan<'_>], found: &[Found]) -> BTreeM
     ended
 }
 
-/// Returns the indices of the agent's choices in rounds of which every edit was taken back.
+/// Returns the indices of the agent's choices in rounds whose edits were all taken back.
 fn taken_back<'f>(timeline: &'f Timeline<'_>, found: &'f [Found]) -> impl Iterator<Item = usize> + 'f {
     let is_gone = |round: &&Round<'_>| {
         let is_edit = |at: &usize| timeline.deeds[*at].succeeded() && timeline.deeds[*at].edit().is_some();

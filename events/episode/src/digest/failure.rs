@@ -44,7 +44,7 @@ const MAX_WINDOWS: usize = 12;
 const MIN_WRITTEN_BYTES: usize = 16;
 /// The system's words for a file that may not be written.
 const REFUSED: [&str; 3] = ["ermission denied", "ead-only file system", "No space left"];
-/// Ends the resolution of an error that nothing and nobody else shows to be gone.
+/// Ends the resolution of an error that nothing else shows to be gone.
 const OPINION: &str = "; says the agent";
 /// A failure, and whether it counts against the work while unresolved.
 pub(super) struct Failure {

@@ -33,7 +33,7 @@ pub fn asks_what_holds(text: &str) -> bool {
         && (!signs.has(Sign::PastQuestion) || signs.has_any(&[Sign::Choose, Sign::Replace]))
 }
 
-/// Returns the sentences that say that something took the place of something else, or is in use no more.
+/// Returns the sentences that say that something was replaced or is no longer in use.
 pub fn replacements(text: &str) -> impl Iterator<Item = &str> {
     let says_so =
         |sentence: &str| Signs::read(sentence).has_any(&[Sign::Contrast, Sign::Choose, Sign::Replace, Sign::Ended]);

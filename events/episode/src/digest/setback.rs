@@ -54,7 +54,7 @@ fn setbacks_in(said: &Message<'_>, who: &str) -> Vec<(usize, Pointed)> {
     failed.map(pointed).collect()
 }
 
-/// Returns true if a sentence says that something that was tried came to nothing.
+/// Returns true if a sentence says that an attempt failed.
 fn has_failed(sentence: &str) -> bool {
     let signs = Signs::read(&own_words(sentence));
     signs.has(Sign::Setback) && !signs.asks() && !signs.begins(Sign::Hedge)

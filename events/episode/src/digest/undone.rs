@@ -140,7 +140,7 @@ fn reverses(edit: &Edit, before: &Edit) -> bool {
     says && is_swapped && edit.old_text == before.new_text && edit.new_text == before.old_text
 }
 
-/// Returns true if an edit finds again the lines that another put something else in the place of: somebody put them back.
+/// Returns true if an edit finds again the lines that another put something else in the place of: they were put back.
 /// Fewer lines may stand at two places.
 fn replaces_again(edit: &Edit, before: &Edit) -> bool {
     let old = &edit.old_text;

@@ -110,7 +110,7 @@ pub(super) fn outline(text: &str, request: &str, fails: bool) -> Vec<Part> {
             Mark::Heading(line) => outline.heading(line),
             Mark::Row(..) if outline.is_offered => {}
             Mark::Row(line, _) if reports_checks(line) || left.iter().any(|left| lies_in(left.text, line)) => {
-                outline.lose()
+                outline.lose();
             }
             Mark::Row(line, columns) => _ = outline.push(Kind::Item, &row(line, columns, request)),
             Mark::Said(one) if one.point => outline.point(&text[..at], one.text, stays(one)),
@@ -406,7 +406,7 @@ fn without_loose_end(text: &str) -> &str {
     text
 }
 
-/// Returns true for a heading of what somebody else is to see to.
+/// Returns true for a heading of tasks for others.
 fn is_required(heading: &str) -> bool {
     let first = heading.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
     first.is_some_and(|first| REQUIREMENTS.has(&first.to_lowercase()))

@@ -41,7 +41,7 @@ pub(super) fn select(mut parts: Vec<Part>, request: &str) -> String {
     let sums_up = |part: &Part| changes(part) && !named.contains(&part.section);
     let is_work = request.is_empty();
     if is_work && length(&parts) > MAX_CHARS {
-        // A sum that names nothing is no more than the title.
+        // A sum that names nothing adds nothing to the title.
         let (sum, names) = match parts.iter().find(|part| sums_up(part)) {
             Some(sum) if !sum.whole.contains('`') => (with_full_stop(sum.whole.clone()) + " ", true),
             sum => (String::new(), sum.is_none()),
