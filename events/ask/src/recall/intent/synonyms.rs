@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn a_word_has_the_synonyms_of_its_groups_in_any_form() {
         let check = |word: &str, known: &str, expected: bool| {
-            assert_eq!(synonyms_of(word).contains(&known), expected, "{word}")
+            assert_eq!(synonyms_of(word).contains(&known), expected, "{word}");
         };
         check("folder", "directory", true);
         check("folders", "directory", true);
