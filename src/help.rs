@@ -165,7 +165,8 @@ fn agent_list() -> String {
         let variable = home.variable.map(|name| format!("; `{name}` names another `{below}`")).unwrap_or_default();
         let part = |part: &Moved| format!("; `{}` names another `{below}/{}`", part.variable, part.part);
         let moved: String = home.moved.iter().map(part).collect();
-        let resume = agent.resume("ID").map(|line| format!("; `{}` goes on", line.join(" "))).unwrap_or_default();
+        let resume =
+            agent.resume_command("ID").map(|line| format!("; `{}` goes on", line.join(" "))).unwrap_or_default();
         wrapped_item(&format!("{}: {folders}{variable}{moved}{resume}", agent.title()))
     };
     Agent::ALL.iter().map(entry).collect()

@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
 
 use baton_events::replay;
-use baton_events::replay::{Applied, Options, Section};
+use baton_events::replay::{Applied, DecodedLines, Options};
 use baton_protocol::answer::{HistoryEvent, Replayed};
 
 use block::{Block, Blocks};
@@ -79,7 +79,7 @@ pub fn run(
     summary
 }
 
-type Reading = Result<Section, String>;
+type Reading = Result<DecodedLines, String>;
 
 /// The sections of a file in order. The reading threads end with the file or with the iterator.
 fn sections(source: Box<dyn Read + Send>, keep_data: bool) -> impl Iterator<Item = Reading> {
@@ -91,7 +91,7 @@ fn sections(source: Box<dyn Read + Send>, keep_data: bool) -> impl Iterator<Item
         inputs.push(input);
         let reader = thread::spawn(move || {
             for block in blocks {
-                let section = block.map(|block| Section::read(&block.bytes, block.first_line, keep_data));
+                let section = block.map(|block| DecodedLines::read(&block.bytes, block.first_line, keep_data));
                 if sections.send(section).is_err() {
                     return;
                 }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_breaks_is_not_the_end_of_the_file() {
-        let section = || Ok(Section { entries: Vec::new(), failed: None });
+        let section = || Ok(DecodedLines { entries: Vec::new(), failed: None });
         for (breaks, expected) in [(None, 3), (Some(0), 2), (Some(1), 1), (Some(2), 3)] {
             let outputs = (0..2).map(|number| {
                 let (sections, output) = sync_channel::<Reading>(WAITING);

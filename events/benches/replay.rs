@@ -6,7 +6,7 @@ use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{Metadata, Position, SequenceNumber, SessionId, StreamId, Timestamp};
 use baton_conversation::transcript::Cursor;
 use baton_events::envelope::{NewRecord, Tail, chain, encode};
-use baton_events::replay::{Options, Replay, Section};
+use baton_events::replay::{DecodedLines, Options, Replay};
 use baton_events::schema;
 use baton_events::schema::export;
 use baton_events::schema::export::{EXPORT_FORMAT, Header, Line, Record};
@@ -101,13 +101,13 @@ fn log() -> (Vec<u8>, u64) {
 #[divan::bench(sample_count = 10)]
 fn read(bencher: divan::Bencher<'_, '_>) {
     let (log, events) = log();
-    bencher.counter(ItemsCount::new(events)).bench_local(|| Section::read(&log, 1, false));
+    bencher.counter(ItemsCount::new(events)).bench_local(|| DecodedLines::read(&log, 1, false));
 }
 
 #[divan::bench(sample_count = 10)]
 fn take(bencher: divan::Bencher<'_, '_>) {
     let (log, events) = log();
-    bencher.counter(ItemsCount::new(events)).with_inputs(|| Section::read(&log, 1, false)).bench_local_values(
+    bencher.counter(ItemsCount::new(events)).with_inputs(|| DecodedLines::read(&log, 1, false)).bench_local_values(
         |section| {
             let mut replay = Replay::new(Options::default());
             for (line, entry) in section.entries {

@@ -46,11 +46,7 @@ events! {
         /// Last position of the log that is affected.
         up_to: Position,
     }
-    text (
-        "{} cleared: what {} held at position {up_to} is found no more",
-        group_or_all(group.as_deref()),
-        if group.is_some() { "it" } else { "they" }
-    );
+    text ("{} cleared: entries up to position {up_to} are hidden", group_or_all(group.as_deref()));
 
     /// A clear was undone for a group, or for all. Separately deleted episodes and facts stay deleted.
     "group_restored" 1 => GroupRestored {
@@ -90,7 +86,7 @@ events! {
         /// When it was found enabled.
         at: Timestamp,
     }
-    text ("a model is enabled: what ends from now on is enriched by it");
+    text ("a model is enabled: it enriches sessions that end from now on");
 
     /// The model was disabled.
     "model_disabled" 1 => ModelDisabled text ("no model is enabled any more");
@@ -220,18 +216,13 @@ impl FromIterator<(Uuid, BTreeSet<u64>)> for Recalls {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
     /// There are [`ROOTS_MAX`] already.
-    #[error("{ROOTS_MAX} directories were named by clients already")]
+    #[error("clients have already named {ROOTS_MAX} directories, the maximum")]
     TooManyRoots,
     /// There are [`CLEARED_MAX`] already, or their names are too long.
-    #[error(
-        "{CLEARED_MAX} groups, or {CLEARED_MAX_BYTES} bytes of their names, are the most that can be cleared one by one; \
-         clearing all groups makes room"
-    )]
+    #[error("at most {CLEARED_MAX} groups or {CLEARED_MAX_BYTES} bytes of names can be cleared one by one; clear all")]
     TooManyCleared,
     /// There are [`DELETED_FACTS_MAX`] already.
-    #[error(
-        "{DELETED_FACTS_MAX} facts are the most that can be deleted one by one; delete the episodes that support them"
-    )]
+    #[error("at most {DELETED_FACTS_MAX} facts can be deleted one by one; delete the episodes that support them")]
     TooManyFacts,
 }
 

@@ -123,10 +123,10 @@ pub enum Rejection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Full {
     /// [`MEMOS_MAX`] is reached.
-    #[error("{MEMOS_MAX} notes are the most that a home keeps; delete_episode makes room")]
+    #[error("a home keeps at most {MEMOS_MAX} notes; delete_episode makes room")]
     Many,
     /// [`MEMOS_BYTES_MAX`] would be exceeded.
-    #[error("the notes of this home take {} MB together, which is the most; delete_episode makes room", MEMOS_BYTES_MAX / 1024 / 1024)]
+    #[error("the notes of this home take {} MB, the maximum; delete_episode makes room", MEMOS_BYTES_MAX / 1024 / 1024)]
     Large,
 }
 

@@ -61,7 +61,7 @@ const COMMON: [&str; 18] = [
     "tests",
     "web",
 ];
-/// Where copies of a short life lie, below the root.
+/// Folders of short-lived copies, below the root.
 const TEMPORARY: [&str; 5] = ["tmp/", "var/tmp/", "private/", "var/folders/", "dev/shm/"];
 /// Longest remote that is kept.
 const REMOTE_BYTES: usize = 300;

@@ -1,25 +1,25 @@
 //! Replay of an exported log: what each event did, and the sessions at its end. Uses the live rules, without daemon,
 //! disk or clock.
 //!
-//! Lines are read [section by section](Section), possibly in parallel, and [taken in](Replay::apply) in order. A whole
+//! Lines are read [in sections](DecodedLines), possibly in parallel, and [taken in](Replay::apply) in order. A whole
 //! file must keep all guarantees of a log: gapless positions and streams, an unbroken chain, and a last line that
 //! matches the result. A filtered file must only keep the order.
 
+mod decoded_lines;
 mod field;
 mod history;
 mod occurrence;
 mod owed;
 mod reason;
-mod section;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
 
+pub use decoded_lines::{DecodedLines, Entry, Link};
 pub use history::History;
 pub use occurrence::{Fact, Occurrence};
 pub use owed::owed;
-pub use section::{Entry, Link, Section};
 
 use crate::envelope;
 use crate::envelope::{ChainHash, Tail, chain};
@@ -332,7 +332,7 @@ impl Replay {
                 table.restore_home(HomeRow { version, state: home.clone() });
             }
         }
-        table.restored(self.tail.position, self.unreadable);
+        table.set_restored(self.tail.position, self.unreadable);
         table
     }
 

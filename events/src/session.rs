@@ -145,7 +145,7 @@ pub enum Rejection {
     #[error("session tracking is disabled for it")]
     SwitchedOff,
     /// The range does not begin where reading stopped.
-    #[error("reading stands at byte {offset} of generation {generation}")]
+    #[error("reading has reached byte {offset} of generation {generation}")]
     StaleRange {
         /// Generation that is being read.
         generation: u32,
@@ -162,13 +162,13 @@ pub enum Rejection {
     #[error("there is no episode of that content")]
     NoSuchContent,
     /// The session has as many corrected entries as are kept.
-    #[error("{MAX_CORRECTIONS} entries of the session are corrected, the most that are kept; take some back first")]
+    #[error("a session keeps at most {MAX_CORRECTIONS} corrected entries; take some back first")]
     TooManyCorrections,
     /// A call of a model is running already.
     #[error("a model is already being asked about it")]
     CallRunning,
     /// The call is not the running one.
-    #[error("that call is not the running one")]
+    #[error("the answer belongs to an earlier call")]
     UnknownCall,
     /// The session is read from another file, which still exists.
     #[error("the session is read from {known}")]

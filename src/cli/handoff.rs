@@ -206,7 +206,7 @@ fn markdown(output: &Output, handoff: &Handoff) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use baton_conversation::filter::kept;
+    use baton_conversation::filter::stored_text;
     use baton_protocol::answer::HandoffError;
 
     use super::*;
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(markdown(&output, &handoff()).join("\n"), expected);
         let fenced = fenced(&output, &handoff());
         assert_eq!(fenced, format!("<baton-recall kind=\"handoff\">\n{expected}\n</baton-recall>"));
-        assert_eq!(kept(&fenced), None, "it never comes back");
+        assert_eq!(stored_text(&fenced), None, "it never comes back");
     }
 
     #[test]

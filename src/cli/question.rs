@@ -1,7 +1,7 @@
 //! Shared parts of the commands that ask about past work: the call, answered from the example sessions if there are no
 //! transcripts, and the output.
 
-use baton_conversation::printable::sentence;
+use baton_conversation::printable::to_sentence;
 use baton_protocol::answer::{Freshness, Runs};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -75,7 +75,7 @@ pub(super) fn note_freshness(fresh: &Freshness) {
 
 /// Prints the answer's sentence, with a capital letter.
 pub(super) fn heading(output: &Output, message: &str) {
-    output.line(&output.styled(Style::Strong, &sentence(message)));
+    output.line(&output.styled(Style::Strong, &to_sentence(message)));
 }
 
 /// Prints an indented line, cut to the width of a terminal.

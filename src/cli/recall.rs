@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use baton_conversation::printable::sentence;
+use baton_conversation::printable::to_sentence;
 use baton_episode::digest::MODEL_MARK;
 use baton_protocol::answer::{Author, Recall, RecallEntry};
 use baton_protocol::{RECALL_SESSIONS, RECALL_TOKENS, RecallParams, method};
@@ -119,7 +119,7 @@ fn show_nearest(output: &Output, recall: &Recall) {
         return;
     }
     if let Some(note) = recall.notes.first() {
-        output.line(&format!("{} Nearest:", sentence(&print::plain(note))));
+        output.line(&format!("{} Nearest:", to_sentence(&print::plain(note))));
     }
     for near in &recall.nearest {
         let line = near.line.filter(|_| near.said.is_empty());

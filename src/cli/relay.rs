@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::process::ExitCode;
 
 use baton_protocol::answer::{
-    RelayBehind, RelayEntry, RelayForgotten, RelayInvitation, RelayLog, RelayPreview, RelayStatus, RelayWriter,
+    RelayEntry, RelayInvitation, RelayLagOneWay, RelayLog, RelayPreview, RelayRemovals, RelayStatus, RelayWriter,
 };
 use baton_protocol::{RelayParams, method};
 use baton_relay::told;
@@ -367,7 +367,7 @@ fn preview(environment: &Environment, session: Option<&str>, options: &Options) 
 }
 
 fn forgotten(environment: &Environment, options: &Options) -> Result<ExitCode, Error> {
-    shown(environment, &RelayParams::Forgotten {}, options, |output, forgotten: &RelayForgotten| {
+    shown(environment, &RelayParams::Forgotten {}, options, |output, forgotten: &RelayRemovals| {
         for removed in &forgotten.forgotten {
             let who = told::removed(removed);
             output.line(&format!("{}  {}", output.id(&removed.session_id), print::plain(&who)));
@@ -401,7 +401,7 @@ fn show_status(output: &Output, status: &RelayStatus) {
     status.problems.iter().for_each(|problem| print::note(&format!("\n{}", print::plain(problem))));
 }
 
-fn show_behind(output: &Output, what: &str, behind: &RelayBehind) {
+fn show_behind(output: &Output, what: &str, behind: &RelayLagOneWay) {
     if behind.events > 0 || behind.seconds > 0 {
         let why = behind.why.as_deref().map_or_else(String::new, |why| format!(": {}", print::plain(why)));
         let events = print::counted(behind.events, "event");

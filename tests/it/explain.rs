@@ -47,7 +47,7 @@ fn a_session_is_explained_from_its_discovery_to_what_is_owed() {
     let explained = world.json(&["explain", &id(1)]);
     let owed = list(&explained["owed"]);
     assert_eq!(owed[0]["what"], "close", "{explained}");
-    assert!(text(&owed[0]["why"]).starts_with("30 min after what was last said, at "), "{explained}");
+    assert!(text(&owed[0]["why"]).starts_with("30 min after its last message, at "), "{explained}");
     assert!(told(&explained, "why").iter().any(|why| why.starts_with("replaces episode ")), "{explained}");
     let said = world.ok(&["explain", &id(1)]).out;
     for line in ["close: explicit", "active -> indexing", "It is indexed now, as episode ", "Next: close 20"] {

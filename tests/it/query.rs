@@ -70,7 +70,7 @@ fn what_was_taken_in_another_way_is_said() {
         ("why \"the nowhere\" refresh", "found by the words instead"),
         ("refresh -tokio", "passages with tokio are left out"),
         ("refresh state:sleeping", "there is no such state; there are active"),
-        ("-refresh", "-refresh is looked for"),
+        ("-refresh", "-refresh is searched for"),
         ("lo*k refresh", "a star stands for the rest of a word"),
     ] {
         let found = world.search(query);

@@ -372,7 +372,7 @@ impl World {
                     self.table.restore(id.clone(), row);
                 }
             }
-            self.table.restored(tail.position, 0);
+            self.table.set_restored(tail.position, 0);
         }
         for kept in self.log.kept.iter().skip(self.table.position().0 as usize) {
             fold(&mut self.table, kept);

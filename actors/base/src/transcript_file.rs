@@ -120,7 +120,7 @@ impl TranscriptHeads {
     /// The command line that goes on with the main session in this file, as words, the program first. `None` if its
     /// agent has none for it.
     pub fn resume(&self, agent: Agent, session: &SessionId, path: &str) -> Option<Vec<String>> {
-        agent.resume(&resume_id(agent, session, path, &|| self.read(path).unwrap_or_default())?)
+        agent.resume_command(&resume_id(agent, session, path, &|| self.read(path).unwrap_or_default())?)
     }
 
     fn read(&self, path: &str) -> Option<Vec<u8>> {

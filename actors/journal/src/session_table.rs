@@ -127,7 +127,7 @@ impl Rows for TableFold {
     }
 
     fn restored(&mut self, position: Position, skipped: u64) {
-        self.table.restored(position, skipped);
+        self.table.set_restored(position, skipped);
     }
 
     fn clear(&mut self) {

@@ -233,7 +233,7 @@ impl Header {
         let Unit { line, part, at, role, .. } = *unit;
         let nothing_said = Unit { line, part, at, role, record: None, text: String::new() };
         let mut text = String::new();
-        turns::body(&nothing_said, &mut text);
+        turns::write_body(&nothing_said, &mut text);
         analyzer.analyze(&text, &mut Tokens(&mut self.date));
         // The body ends with the role, which changes more often than the day.
         let date = self.date.strip_suffix(self.role.as_str()).map_or(self.date.len(), str::len);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::schema::outcomes::{Outcomes, decode_but_calls, decode_commands, encode};
-use baton_outcomes::{Witness, errors_text, keys};
+use baton_outcomes::{Witness, errors_text, search_keys};
 use tantivy::columnar::Column;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument, Term};
@@ -21,7 +21,7 @@ use super::{Entry, Error, Searcher, query};
 /// Selects sessions.
 #[derive(Clone, Copy, Debug)]
 pub enum Selector<'a> {
-    /// Sessions with one of these keys; see [`keys`].
+    /// Sessions with one of these keys; see [`search_keys`].
     Keys(&'a [String]),
     /// Sessions with a failure that has words of this text; those with the rarest words if there are too many.
     Failure(&'a str),
@@ -76,7 +76,7 @@ pub(super) fn document(
     if let Some(at) = entry.ended_at {
         document.add_i64(fields.seen, at.0);
     }
-    for key in keys(outcomes) {
+    for key in search_keys(outcomes) {
         document.add_text(fields.tried, key);
     }
     document.add_text(fields.failed, drafter.tokens(&[&errors_text(outcomes)]));

@@ -86,7 +86,7 @@ pub(super) fn from(table: &SessionTable, id: &SessionId) -> Option<Author> {
 }
 
 pub(super) fn episode(id: &SessionId, current: &EpisodeRef, episode: Digest, numbers: &Numbers) -> Episode {
-    let content = redact_plain(&episode.clone().marked().content());
+    let content = redact_plain(&episode.clone().with_model_marks().content());
     let lines = |found: &[Pointed]| found.iter().map(|said| line(said, &episode)).collect::<Vec<_>>();
     let own = [("objective", &episode.objective), ("continuation_context", &episode.continuation_context)];
     let by_model_alone = own.into_iter().filter(|(_, text)| episode.is_of_model(0, text));

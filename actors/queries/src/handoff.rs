@@ -123,7 +123,7 @@ impl Handoffs {
         }
         let row = table.get(&handoff.from)?.clone();
         let shown = |state: &State| !self.catalog().settings.now().excludes(state);
-        let current = table.shown(&row).cloned().filter(|_| shown(&row.state))?;
+        let current = table.visible_episode(&row).cloned().filter(|_| shown(&row.state))?;
         let Some((current, facts)) = self.facts(&handoff.from, current, until).await else {
             self.hooks.not_delivered(id);
             return None;
@@ -149,7 +149,7 @@ impl Handoffs {
             let mut waits = false;
             for candidate in candidates(&now, &settings, self.clock.now(), wanted) {
                 let Candidate { id, row, under_way } = candidate;
-                let current = now.shown(&row).cloned();
+                let current = now.visible_episode(&row).cloned();
                 let (false, Some(current)) = (under_way, current) else {
                     waits = true;
                     break;
@@ -175,7 +175,7 @@ impl Handoffs {
             {
                 continue;
             }
-            let current = self.catalog().table.now().shown(&row).cloned()?;
+            let current = self.catalog().table.now().visible_episode(&row).cloned()?;
             let (current, facts) = self.facts(id, current, until).await?;
             if !facts.relevant {
                 return None;

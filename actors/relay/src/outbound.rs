@@ -14,7 +14,7 @@ use baton_journal::{Journal, session_stream};
 use baton_sharing::batch::{self, Batch, Chunk, Conversation, MAX_EVENT_BYTES, MAX_EVENTS, Notice, StoredEvent};
 use baton_sharing::form;
 use baton_sharing::paths::Paths;
-use baton_sharing::published::{last_conversation_only, published};
+use baton_sharing::published::{last_conversation_only, publishable};
 use baton_store::chunks::{ChunkRef, ChunkStore, Header, Manifest};
 
 use crate::inbound::{Change, episode_of};
@@ -98,7 +98,7 @@ impl Drafts {
             for record in records.iter().filter(|record| record.sequence <= row.version) {
                 let event = session_stream::decode(record).map_err(here)?.event;
                 is_redacted |= matches!(event, Event::Redacted { .. });
-                events.extend(published(&event, &paths).map(|event| (record.sequence, event)));
+                events.extend(publishable(&event, &paths).map(|event| (record.sequence, event)));
             }
         }
         last_conversation_only(&mut events);

@@ -3,7 +3,7 @@
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
 use baton_protocol::answer::{
-    RelayBehind, RelayEntry, RelayForgotten, RelayInvitation, RelayLag, RelayLog, RelayPreview, RelayRemoved,
+    RelayEntry, RelayInvitation, RelayLag, RelayLagOneWay, RelayLog, RelayPreview, RelayRemovals, RelayRemoved,
     RelayStatus, RelayWriter,
 };
 use baton_redaction::redact;
@@ -41,7 +41,7 @@ impl Team {
         let own = state.own.as_ref().and_then(|own| state.writers.get(own));
         let now = self.options.clock.now();
         let seconds = |since: Timestamp| u64::try_from(now.since_ms(since) / 1000).unwrap_or_default();
-        let (mut behind, mut since) = (RelayBehind::default(), None::<Timestamp>);
+        let (mut behind, mut since) = (RelayLagOneWay::default(), None::<Timestamp>);
         for (id, row) in table.iter().filter(|(id, row)| relay.enabled && is_shared(&table, &settings, id, row)) {
             let known = own.and_then(|own| own.sessions.get(id));
             let is_withheld = own.is_some_and(|own| own.withheld.contains(id));
@@ -58,7 +58,7 @@ impl Team {
         behind.why = Some(&behind).filter(|it| it.events > 0).and_then(|_| state.problem.clone().or_else(unpublished));
         let waiting = state.held_since.values().copied().min();
         let unread = state.read_at.filter(|_| relay.enabled && !state.is_connected);
-        let incoming = RelayBehind {
+        let incoming = RelayLagOneWay {
             events: state.held_frames().count() as u64,
             bytes: state.held_frames().map(|frame| frame.len() as u64).sum(),
             seconds: waiting.into_iter().chain(unread).min().map_or(0, seconds),
@@ -191,10 +191,10 @@ impl Team {
     }
 
     /// What others were asked to remove, and who has.
-    pub fn forgotten(&self) -> RelayForgotten {
+    pub fn forgotten(&self) -> RelayRemovals {
         let state = self.state();
         let Some(own) = state.own.as_ref().and_then(|own| state.writers.get(own)) else {
-            return RelayForgotten::default();
+            return RelayRemovals::default();
         };
         let others: Vec<_> = state
             .writers
@@ -209,7 +209,7 @@ impl Team {
             };
             RelayRemoved { session_id: session.to_string(), removed_by: names(done), waiting_for: names(waiting) }
         });
-        RelayForgotten { forgotten: removed.collect() }
+        RelayRemovals { forgotten: removed.collect() }
     }
 
     /// What was published, the last first. Blocks for the disk.

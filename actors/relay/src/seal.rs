@@ -84,7 +84,7 @@ impl Header {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
     /// It is too short, too long, or does not begin like one.
-    #[error("it is no frame")]
+    #[error("it is not a valid frame")]
     NoFrame,
     /// A newer program wrote it.
     #[error("a newer version of Baton wrote it (frame version {0})")]

@@ -237,13 +237,13 @@ fn read(start: &Start, open_calls: OpenCalls, sink: &mut dyn Sink, end: End) -> 
     let (left, stood) = (end.saturating_sub(offset), end);
     let more = Lines { bytes: &mut *bytes, left, held: Vec::new(), enough }.feed(&mut reader)?;
     if wants_text && to_the_end && start.source.agent == Agent::ClaudeCode && !start.source.subagent {
-        beside.title().into_iter().for_each(|title| reader.titled(TitleSource::Person, &title));
+        beside.title().into_iter().for_each(|title| reader.add_title(TitleSource::Person, &title));
     }
     if wants_text && to_the_end {
         let file = transcript::layout(start.source.agent).title.filter(|_| !start.source.subagent);
         let beside = file.and_then(|(file, pointer)| plain_file::text_beside(start.path.as_ref(), file, pointer));
         let title = content.title().map(str::to_owned).or(beside);
-        title.into_iter().for_each(|title| reader.titled(TitleSource::Model, &title));
+        title.into_iter().for_each(|title| reader.add_title(TitleSource::Model, &title));
     }
     if is_compressed {
         // Reads the rest, so that damage behind the end is reported too instead of taking an empty beginning of a

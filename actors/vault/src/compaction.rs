@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use baton_conversation::hash::Mark;
 use baton_conversation::record::SessionId;
-use baton_notes::compaction::{active, archived, failed, is_same, marked, plan, unverified};
+use baton_notes::compaction::{archive_copy, is_same, mark_active, mark_archived, mark_failed, mark_unverified, plan};
 use baton_notes::facts::SessionFacts;
-use baton_notes::layout::Place;
+use baton_notes::layout::NoteRole;
 use baton_notes::note::{Body, Wanted};
 use baton_notes::session;
 use baton_notes::threshold::Measure;
@@ -116,11 +116,11 @@ pub(super) fn compact(
         Ok(()) => {}
         Err(StepError::Refused(refused)) => return Err(refused),
         Err(StepError::Failed(why)) => {
-            edit_head(open, path, &|text| failed(text, &why, today))?;
+            edit_head(open, path, &|text| mark_failed(text, &why, today))?;
             compacted.error = Some(why);
         }
         Err(StepError::Unverified) => {
-            edit_head(open, path, &|text| unverified(text, today))?;
+            edit_head(open, path, &|text| mark_unverified(text, today))?;
             compacted.error = Some(baton_notes::compaction::UNVERIFIED.to_owned());
         }
     }
@@ -154,7 +154,7 @@ fn run_steps(
         .map_err(StepError::for_file(path))?
         .ok_or_else(|| StepError::Failed("the note is not there any more".to_owned()))?;
     let reason = if compacted.reason == ON_REQUEST { session::ON_REQUEST } else { session::OVER_THRESHOLD };
-    let copy = archived(&text, today, reason);
+    let copy = archive_copy(&text, today, reason);
     compacted.archive = write_copy(open, &facts.about.session, &plan.archive, &copy)?;
     write_all(open, &plan.backlinks)?;
     // The copy must be durable before the original claims that it exists. For a group of sessions this is not ensured
@@ -162,12 +162,12 @@ fn run_steps(
     if open.held_back.is_none() {
         open.vault_fs.sync().map_err(StepError::Refused)?;
     }
-    edit_head(open, path, &|text| marked(text, today, reason)).map_err(StepError::Refused)
+    edit_head(open, path, &|text| mark_archived(text, today, reason)).map_err(StepError::Refused)
 }
 
 /// Removes a recorded compaction failure from a note that no longer needs compaction.
 pub(super) fn clear_failure(open: &mut OpenVault, path: &str) -> Result<(), Refused> {
-    edit_head(open, path, &active)
+    edit_head(open, path, &mark_active)
 }
 
 /// Restores the archive copy of a note whose head says that it is archived, if a power cut has lost the copy. A note
@@ -184,7 +184,7 @@ pub(super) fn restore_missing_copy(
             && let Some(text) = open.read_text(path).map_err(StepError::for_file(path))?
             && let Some(reason) = session::identity(&text).and_then(|identity| identity.compacted)
         {
-            write_copy(open, &facts.about.session, &archive, &archived(&text, today, reason))?;
+            write_copy(open, &facts.about.session, &archive, &archive_copy(&text, today, reason))?;
         }
         Ok(())
     };
@@ -239,9 +239,9 @@ pub(super) fn rename_copies(open: &mut OpenVault) -> Result<(), Refused> {
 }
 
 fn rename_copy(open: &OpenVault, before: &str) -> Result<(), Error> {
-    let Some(Place::Archived(project, name)) = open.layout.place(before) else { return Ok(()) };
+    let Some(NoteRole::Archived(project, name)) = open.layout.role(before) else { return Ok(()) };
     let Some(text) = open.read_text(before)?.filter(|text| forget::is_own(text)) else { return Ok(()) };
-    let path = open.layout.path(&Place::Archived(project, name));
+    let path = open.layout.path(&NoteRole::Archived(project, name));
     if open.read_text(&path)?.is_none_or(|there| there == text) {
         open.vault_fs.move_text(before, &path, &text)?;
     }
@@ -376,7 +376,7 @@ mod tests {
             "a note that was never compacted has no lines there"
         );
 
-        let compacted = archived(&text, today, session::OVER_THRESHOLD);
+        let compacted = archive_copy(&text, today, session::OVER_THRESHOLD);
         let preferences = open.vault_fs.vault().join("claude/preferences.md");
         std::fs::create_dir_all(preferences.parent().unwrap()).unwrap();
         std::fs::write(&preferences, b"\xff").unwrap();

@@ -90,9 +90,9 @@ pub(super) fn remove_everywhere(
     let entries = sessions.iter().flat_map(|id| registers().filter_map(move |register| register.get(id)));
     names.extend(entries.filter_map(Entry::linked_note).filter_map(stem).map(str::to_owned));
     let words = Words::new(names.iter().map(String::as_str).chain(sessions.iter().map(|id| id.as_str())));
-    let tags: Vec<String> = names.iter().map(|name| forget::tag(name)).collect();
+    let tags: Vec<String> = names.iter().map(|name| forget::target_tag(name)).collect();
     let is_mentioned = |text: &str| {
-        let remembered = forget::remembered(text);
+        let remembered = forget::remembered_tags(text);
         words.match_in(text) || tags.iter().any(|tag| remembered.contains(tag))
     };
     if let Err(error) = vaults.outbox.remove_matching(&is_mentioned) {

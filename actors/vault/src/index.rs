@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use baton_conversation::record::SessionId;
 use baton_notes::facts::Entity;
-use baton_notes::layout::{Layout, Place};
+use baton_notes::layout::{Layout, NoteRole};
 use baton_notes::{EntityNote, EntityNotes, knowledge, markdown, name, session, start, verify};
 
 /// Longest name that is compared, in characters; the heads of notes cut names at the same length.
@@ -48,25 +48,25 @@ impl Index {
             count => drop(self.conflicts.insert(path.to_owned(), count)),
         }
         self.record_head(path, text);
-        match layout.place(path) {
-            Some(Place::Archived(project, name)) => {
+        match layout.role(path) {
+            Some(NoteRole::Archived(project, name)) => {
                 self.add_project(&project);
                 self.session_names.insert(name::key(&name));
                 if layout.archived_before(&project, &name) == path {
                     self.ambiguous_copies.insert(path.to_owned());
                 }
             }
-            Some(Place::Entity(project, file)) => {
+            Some(NoteRole::Entity(project, file)) => {
                 self.add_project(&project);
                 self.entity_names.insert((project.clone(), name::key(&file)));
                 self.add_entity(text, project, file);
             }
-            Some(Place::Shared(file)) => self.add_entity(text, String::new(), file),
-            Some(Place::Project(folder)) => {
+            Some(NoteRole::Shared(file)) => self.add_entity(text, String::new(), file),
+            Some(NoteRole::Project(folder)) => {
                 let directory = start::project_path(text);
                 self.projects.insert(name::key(&folder), (folder, directory));
             }
-            Some(Place::Session(project, name)) => {
+            Some(NoteRole::Session(project, name)) => {
                 self.add_project(&project);
                 self.session_names.insert(name::key(&name));
                 self.add_session(path, text);
@@ -76,21 +76,21 @@ impl Index {
                 self.add_session(path, text);
                 self.add_moved_entity(path, text, layout);
             }
-            Some(Place::Topic(..)) => self.add_moved_entity(path, text, layout),
-            Some(Place::Start | Place::Preferences) => {}
+            Some(NoteRole::Topic(..)) => self.add_moved_entity(path, text, layout),
+            Some(NoteRole::Start | NoteRole::Preferences) => {}
         }
     }
 
     fn add_entity(&mut self, text: &str, project: String, file: String) {
         if let Some(entity) = knowledge::entity(text) {
-            let plain = name::safe(&entity.name);
+            let plain = name::safe_file_name(&entity.name);
             insert_preferred(&mut self.entities, (project, entity.kind, entity.name), file, &plain);
         }
     }
 
     /// Adds an entity's note that lies outside the folder for such notes.
     fn add_moved_entity(&mut self, path: &str, text: &str, layout: &Layout) {
-        let (Some(entity), Some(file)) = (knowledge::entity(text), layout.elsewhere(path)) else { return };
+        let (Some(entity), Some(file)) = (knowledge::entity(text), layout.moved_name(path)) else { return };
         insert_preferred(&mut self.entities, (entity.project, entity.kind, entity.name), file, "");
     }
 
@@ -117,7 +117,7 @@ impl Index {
 
     /// Records whether the head of a note is readable.
     pub(super) fn record_head(&mut self, path: &str, text: &str) {
-        match verify::head(text) {
+        match verify::header_defect(text) {
             Some(finding) => drop(self.unreadable_heads.insert(path.to_owned(), finding)),
             None => drop(self.unreadable_heads.remove(path)),
         }

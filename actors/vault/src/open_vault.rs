@@ -12,7 +12,7 @@ use baton_base::clock::Clock;
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
 use baton_notes::forget::Remainder;
-use baton_notes::layout::{Layout, Place};
+use baton_notes::layout::{Layout, NoteRole};
 use baton_notes::note::Wanted;
 use baton_notes::verify::{VaultIndex, links};
 use baton_notes::{Day, merge, relink_entities};
@@ -254,7 +254,7 @@ impl OpenVault {
             };
             index.add(&path, text, &self.layout);
             see(&path, &seen);
-            if text.lines().flat_map(links).any(|target| !known.leads(target)) {
+            if text.lines().flat_map(links).any(|target| !known.is_link_target(target)) {
                 dangling.insert(path);
             }
         }
@@ -278,7 +278,7 @@ impl OpenVault {
         let mut has_changed = false;
         while let Some(note) = dangling.pop_first() {
             let edited = self.edit(&note, &mut |text| {
-                relink_entities(text?, &note, &layout, &entities, &|target| known.leads(target))
+                relink_entities(text?, &note, &layout, &entities, &|target| known.is_link_target(target))
             });
             match edited {
                 Err(Error::Vault(refused)) => {
@@ -295,7 +295,7 @@ impl OpenVault {
     }
 
     /// Returns true if these notes exist where they are expected; otherwise walks the vault again.
-    pub(super) fn check_places(&mut self, places: &[Place]) -> Result<bool, Refused> {
+    pub(super) fn check_places(&mut self, places: &[NoteRole]) -> Result<bool, Refused> {
         let are_there = places.iter().all(|place| self.vault_fs.exists(&self.layout.path(place)));
         if !are_there {
             self.refresh_index()?;

@@ -30,7 +30,7 @@ pub(super) fn stamp(table: &SessionTable, row: &Row) -> Option<String> {
     if !is_settled || state.is_subagent() {
         return None;
     }
-    let (episode, end) = (table.shown(row)?, state.end?);
+    let (episode, end) = (table.visible_episode(row)?, state.end?);
     let (uuid, manifest) = (episode.uuid.simple(), episode.manifest.short());
     // A model's answer comes later and changes the note.
     let by = current_answer(state, episode).map_or_else(|| "-".to_owned(), |answer| answer.short());
@@ -182,7 +182,7 @@ mod tests {
             let register = Register::open(home.path(), &settings::Vault::default()).unwrap();
             let mut table = SessionTable::default();
             (0..ROWS).for_each(|number| table.restore(id(number), row(number, 1)));
-            table.restored(Position(100), 0);
+            table.set_restored(Position(100), 0);
             Self {
                 _home: home,
                 table,

@@ -6,7 +6,7 @@ use baton_events::projection::table::SessionTable;
 use baton_graph::{Label, node_uuid};
 use baton_notes::knowledge;
 use baton_notes::knowledge::EntityIdentity;
-use baton_notes::layout::Place;
+use baton_notes::layout::NoteRole;
 use baton_notes::name;
 use uuid::Uuid;
 
@@ -83,10 +83,10 @@ pub(super) fn promote(
     let mut found = entities_to_share(open.index()?, &groups, &wanted);
     let places = |(folder, entity, file): &(String, EntityIdentity, String)| {
         let shared = open.known_index().and_then(|names| names.shared_note(&entity.kind, &entity.name));
-        let own = Place::Entity(folder.clone(), file.clone());
-        shared.map(|shared| Place::Shared(shared.to_owned())).into_iter().chain([own])
+        let own = NoteRole::Entity(folder.clone(), file.clone());
+        shared.map(|shared| NoteRole::Shared(shared.to_owned())).into_iter().chain([own])
     };
-    let places: Vec<Place> = found.iter().flat_map(places).collect();
+    let places: Vec<NoteRole> = found.iter().flat_map(places).collect();
     if !open.check_places(&places)? {
         found = entities_to_share(open.index()?, &groups, &wanted);
     }
@@ -98,9 +98,9 @@ pub(super) fn promote(
         let names = open.index()?;
         let shared = match names.shared_note(&entity.kind, &entity.name) {
             Some(known) => known.to_owned(),
-            None => name::free(&name::safe(&entity.name), |key| names.has_shared_name(key)),
+            None => name::free_name(&name::safe_file_name(&entity.name), |key| names.has_shared_name(key)),
         };
-        let own = Place::Entity(folder, file);
+        let own = NoteRole::Entity(folder, file);
         let notes = knowledge::shared_entity_notes(&own, &entity, &shared, &open.layout, today);
         open.merge_notes(&notes, &mut written)?;
         if written.files > before {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use baton_notes::layout::Place;
+use baton_notes::layout::NoteRole;
 use baton_notes::verify::{Finding, VaultIndex};
 use baton_notes::{Layout, forget, session};
 use baton_protocol::answer;
@@ -136,8 +136,8 @@ fn check_all(
     let mut result = answer::VaultVerify { notes: paths.len() as u64, ..answer::VaultVerify::default() };
     let layout = Layout::below(vault_fs.root());
     let is_copy = |path: &str| {
-        let place = layout.as_ref().and_then(|layout| layout.place(path));
-        matches!(place, Some(Place::Archived(..)))
+        let place = layout.as_ref().and_then(|layout| layout.role(path));
+        matches!(place, Some(NoteRole::Archived(..)))
     };
     let mut sessions: BTreeMap<String, String> = BTreeMap::new();
     for group in paths.chunks(STEP) {

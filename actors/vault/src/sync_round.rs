@@ -313,7 +313,7 @@ fn owe_removed_notes(open: &mut OpenVault) -> Result<(), Refused> {
     let known = VaultIndex::new(paths.iter().map(String::as_str), open.vault_fs.root());
     for (id, entry) in open.register.entries() {
         let Some(path) = entry.note.as_deref() else { continue };
-        let leads = |text: String| text.lines().flat_map(links).all(|target| known.leads(target));
+        let leads = |text: String| text.lines().flat_map(links).all(|target| known.is_link_target(target));
         let is_there = of_file(open.read_text(path))?.map_or(true, |text| text.is_some_and(leads));
         if !is_there || entry.left.is_some() {
             gone.push(id.clone());

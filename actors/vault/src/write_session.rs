@@ -10,7 +10,7 @@ use baton_graph as graph;
 use baton_graph::Surroundings;
 use baton_notes::facts;
 use baton_notes::facts::{About, Entity, MAX_PROMPTS, SessionFacts};
-use baton_notes::layout::Place;
+use baton_notes::layout::NoteRole;
 use baton_notes::note::{Body, Line, Wanted};
 use baton_notes::session::Status;
 use baton_notes::threshold;
@@ -142,8 +142,8 @@ impl SessionWriter<'_> {
         let layout = open.layout.clone();
         let own: Vec<String> = open.register.folders().map(|(_, folder)| name::key(folder)).collect();
         let names = open.index_or_default();
-        let of_note = |path: &str| match layout.place(path) {
-            Some(Place::Session(folder, _)) => Some(folder),
+        let of_note = |path: &str| match layout.role(path) {
+            Some(NoteRole::Session(folder, _)) => Some(folder),
             _ => None,
         };
         let known = names
@@ -176,7 +176,7 @@ impl SessionWriter<'_> {
             Ok((abridged.left_out() == 0, abridged.into_items()))
         });
         let (current, (is_whole, items)) = items.map_err(|error| unreadable(&error))?;
-        let typed = digest::typed(&items, &show, MAX_PROMPTS);
+        let typed = digest::typed_by_person(&items, &show, MAX_PROMPTS);
         let project = state.place.as_ref().map(|place| place.project.as_str());
         let surroundings = Surroundings {
             session: self.id,
@@ -200,9 +200,9 @@ impl SessionWriter<'_> {
             }),
             zone: Zone::UTC,
         };
-        let mut facts = SessionFacts::new(about, project, &episode.marked(), &graph);
+        let mut facts = SessionFacts::new(about, project, &episode.with_model_marks(), &graph);
         // The episode contains only the last prompts.
-        facts.log(&typed, is_whole);
+        facts.set_prompts(&typed, is_whole);
         if !show.keep_user_messages {
             // These are a person's words, and the graph contains them whatever the settings.
             facts.preferences.clear();
@@ -237,7 +237,7 @@ impl SessionWriter<'_> {
     fn choose_free_note_name(&self, open: &mut OpenVault, facts: &mut SessionFacts) -> Result<(), Refused> {
         let mut closed = None;
         for _ in 0..TRIES {
-            let place = Place::Session(facts.about.project.clone(), facts.about.note.clone());
+            let place = NoteRole::Session(facts.about.project.clone(), facts.about.note.clone());
             match open.read_text(&open.layout.path(&place)) {
                 Ok(text) => {
                     let identity = text.as_deref().and_then(session::identity);
@@ -283,7 +283,7 @@ impl SessionWriter<'_> {
             let project = facts.about.project.clone();
             let (mut is_in_the_way, mut known) = (false, Vec::new());
             for entity in facts.entities.iter().filter(|entity| entity.is_noted) {
-                let place = Place::Entity(project.clone(), entity.file.clone());
+                let place = NoteRole::Entity(project.clone(), entity.file.clone());
                 match open.index_or_default().entity_note(&project, entity) {
                     Some(_) => known.push(place),
                     None => is_in_the_way |= open.vault_fs.exists(&open.layout.path(&place)),
@@ -294,7 +294,7 @@ impl SessionWriter<'_> {
                 false if open.check_places(&known)? => return Ok(()),
                 false => {}
             }
-            let note = open.layout.path(&Place::Session(project, facts.about.note.clone()));
+            let note = open.layout.path(&NoteRole::Session(project, facts.about.note.clone()));
             self.choose_names(open, facts, Some(&note));
         }
         Ok(())
@@ -314,7 +314,7 @@ impl SessionWriter<'_> {
             path.clone_into(&mut own.path);
         }
         let entities = knowledge::entity_notes(facts, &open.layout, self.today);
-        (entities, own, start::wanted(facts, directory, &open.layout, self.today))
+        (entities, own, start::wanted_pages(facts, directory, &open.layout, self.today))
     }
 
     fn write(&self, open: &mut OpenVault, facts: &mut SessionFacts) -> Result<WriteOutcome, Refused> {
@@ -430,7 +430,7 @@ impl SessionWriter<'_> {
     pub(super) fn copy_status(&self, open: &OpenVault, path: &str, entry: &mut Entry) {
         let text = open.read_text(path).ok().flatten().unwrap_or_default();
         let identity = session::identity(&text);
-        entry.prints = forget::prints(&text);
+        entry.prints = forget::fingerprints(&text);
         entry.copy = open.register.get(self.id).and_then(|known| known.copy.clone());
         entry.status = identity.as_ref().map(|identity| status_word(&identity.status)).unwrap_or_default();
         entry.error = identity.and_then(|identity| identity.error.or(identity.archive_error));

@@ -201,7 +201,7 @@ impl Conversations {
         if !episode.is_titled
             && let Some(title) = self.given_title(id)
         {
-            episode.entitle(&title);
+            episode.set_title(&title);
         }
     }
 }

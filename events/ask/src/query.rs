@@ -189,7 +189,7 @@ impl Question {
         let written = excerpt(piece.raw);
         match piece.minus {
             true => self.note(format!("{written:?} leaves nothing out: {why}")),
-            false => self.note(format!("nothing fits {written:?}: {why}; in quotes it is looked for as words")),
+            false => self.note(format!("nothing fits {written:?}: {why}; in quotes it is searched for as words")),
         }
     }
 }
@@ -214,14 +214,14 @@ pub fn parse(text: &str, asked_at: impl Into<AskedAt>) -> Question {
         asked.without.clear();
         dashed.iter().for_each(|raw| asked.push_word(raw));
         let first = excerpt(first);
-        asked.note(format!("{first} is looked for: there is nothing else to look for, of which it could be left out"));
+        asked.note(format!("{first} is searched for as text: a query cannot consist of exclusions only"));
         return asked;
     }
     let left_out: Vec<String> = dashed.iter().map(|raw| excerpt(raw[1..].trim_matches('"'))).collect();
     let (left_out, is_phrase) = (left_out.join(", "), first[1..].starts_with(|c: char| !c.is_alphanumeric()));
     let instead = match is_phrase {
-        true => "without its dash the phrase is looked for".to_owned(),
-        false => format!("\"{}\" in quotes looks for it instead", excerpt(first)),
+        true => "without its dash the phrase is searched for".to_owned(),
+        false => format!("\"{}\" in quotes searches for it instead", excerpt(first)),
     };
     asked.note(format!("passages with {left_out} are left out; {instead}"));
     asked

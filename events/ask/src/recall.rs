@@ -18,13 +18,13 @@ mod session_entries;
 mod tests;
 
 pub use change_of_mind::change_of_mind;
-pub use intent::{Context, Intent, Kind, Named, Span, Tally, Term, describe, read};
+pub use intent::{Context, Intent, Kind, Named, Span, Tally, Term, read, read_description};
 pub use memo::memo_entry;
 pub use nearest::{Detail, told_of_nearest};
 pub use open::{Later, still_open};
 pub use quotes::{Quote, QuoteReader, Quotes, Speaker};
 pub use selection::{Selection, append_below, is_superseded, select};
-pub use session_entries::{Place, decides, nearest_error, session_entries, states, whole_fit};
+pub use session_entries::{RankedSession, decision_share, nearest_error, session_entries, states_answer, whole_fit};
 
 use std::collections::BTreeMap;
 
@@ -111,7 +111,7 @@ impl Entry {
 
 /// Marks decisions that were reversed later: `ended` maps the places of facts that no longer hold to the time when they
 /// ended.
-pub fn reverse(entries: &mut [Entry], ended: &BTreeMap<(SessionId, u64), Timestamp>) {
+pub fn mark_reversed(entries: &mut [Entry], ended: &BTreeMap<(SessionId, u64), Timestamp>) {
     let decided = entries.iter_mut().filter(|entry| entry.sort == Sort::Decision && entry.ended.is_none());
     for entry in decided {
         let place = entry.line.map(|line| (entry.session.clone(), line));
@@ -136,7 +136,7 @@ pub fn later_first(entries: &mut [Entry]) {
 
 /// Returns the best entries that fit into the token budget, best first and whole, and the number of others. Repeated
 /// texts are dropped. `cost` returns the tokens of an entry.
-pub fn chosen(mut entries: Vec<Entry>, budget: u64, cost: impl Fn(&Entry) -> u64) -> (Vec<Entry>, usize) {
+pub fn best_within_budget(mut entries: Vec<Entry>, budget: u64, cost: impl Fn(&Entry) -> u64) -> (Vec<Entry>, usize) {
     entries.retain(|entry| entry.worth > 0.0 && !entry.text.trim().is_empty());
     entries.sort_by(|a, b| b.worth.total_cmp(&a.worth));
     let mut said: Vec<(Sort, String)> = Vec::new();

@@ -195,7 +195,7 @@ fn live_through(texts: &[String; 6]) {
     let mut pieces = Pieces::new(at, &|_| ());
     items.iter().for_each(|item| pieces.push(item.clone()));
     black_box(pieces.finish());
-    black_box((outcomes::keys(&tried), outcomes::errors_text(&tried), handoff::Facts::new(&episode)));
+    black_box((outcomes::search_keys(&tried), outcomes::errors_text(&tried), handoff::Facts::new(&episode)));
     let (project, title) = (Some("/p".to_owned()), episode.title.clone());
     let stored = encode(&tried);
     let (tried, calls) = decode_but_calls(&stored).unwrap();
@@ -220,12 +220,13 @@ fn live_through(texts: &[String; 6]) {
         black_box((blame_keys(text), blame(text, &witnesses, Some("/p"), 5)));
         let asked = recall::read(text, &recall::Context { projects: &projects, now, zone: baton_protocol::Zone::UTC });
         let fit = recall::whole_fit(&episode, &asked);
-        let place = recall::Place { session: &session, rank: 1, at: None, project: Some("p"), fit, found: &[] };
+        let ranked =
+            recall::RankedSession { session: &session, rank: 1, at: None, project: Some("p"), fit, found: &[] };
         let mut later = Later::default();
-        let mut entries = recall::session_entries(&episode, &place, &asked);
-        entries.extend(recall::still_open(&episode, &place, &asked, &later));
+        let mut entries = recall::session_entries(&episode, &ranked, &asked);
+        entries.extend(recall::still_open(&episode, &ranked, &asked, &later));
         later.add(&episode);
-        entries.extend(recall::still_open(&episode, &place, &asked, &later));
+        entries.extend(recall::still_open(&episode, &ranked, &asked, &later));
         black_box(recall::select(&asked, entries));
     }
 }

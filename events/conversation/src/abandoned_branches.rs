@@ -16,7 +16,7 @@ use crate::queued_prompts::without_withdrawn;
 
 /// The items that stand at the end: without what was withdrawn, and without what was said in abandoned branches. What
 /// was done there stays done.
-pub fn standing(items: &[Item]) -> Cow<'_, [Item]> {
+pub fn without_abandoned(items: &[Item]) -> Cow<'_, [Item]> {
     let abandoned = Abandoned::from_items(items);
     let items = without_withdrawn(items);
     let is_talk = |item: &Item| matches!(item.body, Body::Prompt { .. } | Body::Answer { .. } | Body::Reply { .. });

@@ -58,16 +58,16 @@ pub fn is_own_tool(name: &str) -> bool {
 }
 
 /// A text as it is stored: without Baton's own blocks, redacted and trimmed. `None` if nothing is left.
-pub fn kept(text: &str) -> Option<String> {
+pub fn stored_text(text: &str) -> Option<String> {
     let own = without_recall(text);
     let clean = redact(&own);
     let trimmed = clean.trim();
     (!trimmed.is_empty()).then(|| trimmed.to_owned())
 }
 
-/// As [`kept`], cut to a number of characters including the `…`.
-pub fn kept_head(text: &str, chars: usize) -> Option<String> {
-    kept(text).map(|text| head(text, chars))
+/// As [`stored_text`], cut to a number of characters including the `…`.
+pub fn stored_head(text: &str, chars: usize) -> Option<String> {
+    stored_text(text).map(|text| head(text, chars))
 }
 
 /// The text without colour escape sequences.
@@ -130,7 +130,7 @@ mod tests {
             ("what is <baton-recall> for?", Some("what is <baton-recall> for?")),
             ("<private>p</private>", Some("[redacted:private]")),
         ] {
-            assert_eq!(kept(text).as_deref(), expected, "{text}");
+            assert_eq!(stored_text(text).as_deref(), expected, "{text}");
         }
     }
 
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn heads_count_characters() {
-        assert_eq!(kept_head("ééé", 3).as_deref(), Some("ééé"));
-        assert_eq!(kept_head("éééé", 3).as_deref(), Some("éé…"));
+        assert_eq!(stored_head("ééé", 3).as_deref(), Some("ééé"));
+        assert_eq!(stored_head("éééé", 3).as_deref(), Some("éé…"));
         assert_eq!(one_line("a\n  b\tc", 10), "a b c");
     }
 }

@@ -35,7 +35,7 @@ impl ContentHash {
         let items: Vec<&Item> = items.into_iter().collect();
         let withdrawn = Withdrawn::from_items(items.iter().copied());
         let mut hasher = ContentHasher::default();
-        items.into_iter().filter(|item| !withdrawn.holds(item)).for_each(|item| hasher.item(item));
+        items.into_iter().filter(|item| !withdrawn.is_withdrawn(item)).for_each(|item| hasher.item(item));
         hasher.finish()
     }
 

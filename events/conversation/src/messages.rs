@@ -59,7 +59,7 @@ pub struct Part<'a> {
 
 /// Lines added and removed by a call, if known. The result's count is preferred, because the call does not show the
 /// whole file; the call's own count is used unless the result says that it failed.
-pub fn changed(call: Option<&Call>, result: Option<&ToolResult>) -> Option<(u32, u32)> {
+pub fn changed_lines(call: Option<&Call>, result: Option<&ToolResult>) -> Option<(u32, u32)> {
     let edit = call?.edit.as_ref()?;
     match result {
         Some(result) => {
@@ -157,7 +157,7 @@ impl MessagePlaces {
     /// Determines the place of the next item.
     pub fn next(&mut self, item: &Item) -> MessagePlace {
         let mark = |id: &str| Mark::digest(id.as_bytes());
-        if self.withdrawn.holds(item) {
+        if self.withdrawn.is_withdrawn(item) {
             let is_taken = self.withdrawn.is_taken(item);
             if !is_taken && !self.withdrawn.is_undelivered(item) {
                 return MessagePlace::Nowhere;

@@ -11,7 +11,7 @@ pub fn plain(text: &str) -> String {
 
 /// Makes a remark a sentence: printable, with a capital letter, unless it begins with no word such as a path, and a full
 /// stop.
-pub fn sentence(text: &str) -> String {
+pub fn to_sentence(text: &str) -> String {
     let mut sentence = plain(text);
     let is_word = sentence.split(' ').next().is_some_and(|word| word.chars().all(char::is_alphabetic));
     if let Some(first) = sentence.chars().next().filter(|_| is_word) {
@@ -41,7 +41,7 @@ mod tests {
     fn a_remark_becomes_a_sentence() {
         for (text, expected) in [("", "."), ("in 2 sessions", "In 2 sessions."), ("src/a.rs: none", "src/a.rs: none.")]
         {
-            assert_eq!(sentence(text), expected);
+            assert_eq!(to_sentence(text), expected);
         }
     }
 

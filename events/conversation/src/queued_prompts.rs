@@ -1,4 +1,4 @@
-//! Queued prompts: they do not stand where they were typed.
+//! Queued prompts: their record is not where they were typed.
 //!
 //! A prompt typed while the agent works goes into a queue, and the transcript may not mention it again. So it becomes a
 //! prompt item at once, and is withdrawn when it leaves the queue ([`Meta::Withdrawn`]): then either a later prompt
@@ -31,7 +31,7 @@ pub struct Withdrawn {
     taken: BTreeMap<u64, (u64, String)>,
     /// The lines where those were queued.
     taken_lines: BTreeSet<u64>,
-    /// What was queued up to this line has left the queue.
+    /// Prompts queued up to this line have left the queue.
     emptied: u64,
 }
 
@@ -104,7 +104,7 @@ impl Withdrawn {
 
     /// True if the item is a queued prompt that a working agent took, and that no later prompt repeats.
     pub fn is_taken(&self, item: &Item) -> bool {
-        self.holds(item) && self.taken_lines.contains(&item.line)
+        self.is_withdrawn(item) && self.taken_lines.contains(&item.line)
     }
 
     /// Number of lines that are withdrawn.
@@ -132,7 +132,7 @@ impl Withdrawn {
     }
 
     /// True if the item is withdrawn: a queued prompt, or a reply that was a summary.
-    pub fn holds(&self, item: &Item) -> bool {
+    pub fn is_withdrawn(&self, item: &Item) -> bool {
         let may_be = match item.body {
             Body::Prompt { .. } => item.uuid.is_none(),
             Body::Reply { .. } => true,
@@ -143,7 +143,7 @@ impl Withdrawn {
 
     /// True if the item is a queued prompt that left the queue and was never delivered.
     pub fn is_undelivered(&self, item: &Item) -> bool {
-        let is_held = matches!(item.body, Body::Prompt { .. }) && self.holds(item);
+        let is_held = matches!(item.body, Body::Prompt { .. }) && self.is_withdrawn(item);
         is_held && !self.delivered.contains(&item.line) && !self.is_taken(item)
     }
 }
@@ -165,10 +165,10 @@ pub(crate) fn delivers(prompt: &str, queued: &str) -> bool {
 /// The items without withdrawn ones, and with those that a working agent took at the line where it took them.
 pub fn without_withdrawn(items: &[Item]) -> Cow<'_, [Item]> {
     let withdrawn = Withdrawn::from_items(items);
-    if !items.iter().any(|item| withdrawn.holds(item)) {
+    if !items.iter().any(|item| withdrawn.is_withdrawn(item)) {
         return Cow::Borrowed(items);
     }
-    let stands = items.iter().filter(|item| !withdrawn.holds(item)).map(|item| {
+    let stands = items.iter().filter(|item| !withdrawn.is_withdrawn(item)).map(|item| {
         match (&item.body, withdrawn.taken.get(&item.line)) {
             (Body::Meta(Meta::Withdrawn(_)), Some((_, text))) => {
                 Item { body: Body::Prompt { text: text.clone() }, ..item.clone() }

@@ -1,4 +1,4 @@
-//! What a record is recognised by in the transcript of another session: forks and copies repeat it.
+//! The identity by which a record is recognised in forks and copies of its session.
 //!
 //! # Decisions
 //!

@@ -8,7 +8,7 @@
 //!
 //! # Hazards
 //!
-//! - For paid requests the count is an upper bound (`at_most`): three bytes of ASCII per token, and a token for each
+//! - For paid requests the count is an upper bound (`max_token_count`): three bytes of ASCII per token, and a token for each
 //!   byte of another character after its first, which is more than most texts take. A CJK session is therefore divided
 //!   into up to twice as many parts as needed. A request that is too large is refused after it was sent; one with room
 //!   left only repeats the fixed part of each request.
@@ -46,7 +46,7 @@ pub fn of_text(text: &str) -> u64 {
 /// Upper estimate of a text's tokens, for costs: code, paths, JSON and numbers have about three bytes of ASCII per
 /// token. In any other character each byte after the first may be a token: an accented letter is one, a CJK character
 /// or a symbol up to two, an emoji or a rare character up to three. Never less than [`of_text`].
-pub fn at_most(text: &str) -> u64 {
+pub fn max_token_count(text: &str) -> u64 {
     let (mut ascii, mut other) = (0_u64, 0_u64);
     for c in text.chars() {
         match c.len_utf8() as u64 {
@@ -197,7 +197,7 @@ mod tests {
             ("👩‍🚀", 8),
             ("𠮷野家", 7),
         ] {
-            assert_eq!(at_most(text), tokens, "{text}");
+            assert_eq!(max_token_count(text), tokens, "{text}");
             assert!((of_text(text)..=text.len() as u64).contains(&tokens), "{text}");
         }
     }

@@ -56,7 +56,7 @@ pub use observation::{MAX_TYPES, MAX_UNKNOWN_KINDS, Observation};
 pub use observation::{add_type, add_unknown};
 pub use session_file::{SessionFile, StoredPath, StoredSession, WallClock};
 pub use spilled::{MAX_SPILLED_BYTES, Spilled};
-pub use table::{Cell, Lines, MessageFiles, Render, Schema, SessionFiles, Table, Tree};
+pub use table::{Cell, DatabaseSchema, Lines, MessageFiles, Render, SessionFiles, Table, Tree};
 
 use std::borrow::Cow;
 
@@ -329,7 +329,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Emits a title that stands outside of the transcript's lines at the cursor, if it is new.
-    pub fn titled(&mut self, source: TitleSource, title: &str) {
+    pub fn add_title(&mut self, source: TitleSource, title: &str) {
         self.writer.line(|writer| writer.title(&Stamp::default(), source, title));
     }
 
@@ -372,7 +372,7 @@ impl<'a> Reader<'a> {
         };
         let lost = nul && !self.writer.cursor.unterminated && bytes.trim_ascii().is_empty();
         let (source, index) = (self.source, &mut self.index);
-        // A panic may leave the index incomplete, so it is started anew.
+        // A panic may leave the index incomplete, so it is rebuilt.
         let mut room = std::mem::take(index);
         let broken = self.writer.line(|writer| {
             let whole = records(source.agent, &bytes, &mut room, writer);

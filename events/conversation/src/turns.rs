@@ -48,7 +48,7 @@ pub fn units(items: &[Item]) -> Vec<Unit> {
 
 /// Appends the `body` field of a unit: its date as `2026-03-14` and `14 March 2026` if it has one, the speaker, the
 /// text.
-pub fn body(unit: &Unit, out: &mut String) {
+pub fn write_body(unit: &Unit, out: &mut String) {
     if let Some(at) = unit.at {
         push_date(at, out);
     }

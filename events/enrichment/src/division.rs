@@ -140,7 +140,9 @@ impl Sizes {
 
 /// Returns the tokens that accompany each request: instructions, schema and margin.
 fn overhead_tokens() -> u64 {
-    tokens::at_most(form::SYSTEM) + tokens::at_most(&form::response_format().to_string()) + MARGIN_TOKENS
+    tokens::max_token_count(form::SYSTEM)
+        + tokens::max_token_count(&form::response_format().to_string())
+        + MARGIN_TOKENS
 }
 
 /// Divides a conversation into parts that fit, between exchanges if those fit whole. If there are too many parts, the

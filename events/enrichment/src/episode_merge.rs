@@ -44,7 +44,7 @@ impl Answer {
         }
         episode.work_completed.retain(|_, list| !list.is_empty());
 
-        // What was overruled is no decision, whoever says it.
+        // An overruled choice is no decision, whoever made it.
         let is_over = |claim: &Pointed| {
             let said = |known: &Pointed| says_the_same(known, claim);
             episode.superseded.iter().any(said) && !episode.decisions.iter().any(said)

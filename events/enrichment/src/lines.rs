@@ -16,7 +16,7 @@ impl Lines {
     pub fn new<'a>(items: impl IntoIterator<Item = &'a Item> + Clone, show: &Show) -> Self {
         let withdrawn = Withdrawn::from_items(items.clone());
         let mut lines = Self::default();
-        let is_told = |item: &&Item| !withdrawn.holds(item) && show.keeps(&item.body);
+        let is_told = |item: &&Item| !withdrawn.is_withdrawn(item) && show.keeps(&item.body);
         items.into_iter().filter(is_told).for_each(|item| lines.note(item));
         lines
     }

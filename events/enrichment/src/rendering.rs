@@ -53,7 +53,7 @@ fn render_item(item: &Item, show: &Show, max_tokens: u64) -> Option<RenderedItem
     let mut max_chars = bound;
     let (text, tokens) = loop {
         let text = lines(&head, &cut(&clean, max_chars));
-        let tokens = tokens::at_most(&text);
+        let tokens = tokens::max_token_count(&text);
         if tokens <= max_tokens || max_chars == 0 {
             break (text, tokens);
         }

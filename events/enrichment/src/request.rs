@@ -14,7 +14,7 @@ use super::fence::fenced;
 use super::form;
 use super::lines::Lines;
 use super::rendering::render_items;
-use baton_conversation::abandoned_branches::standing;
+use baton_conversation::abandoned_branches::without_abandoned;
 use baton_conversation::hash::ContentHash;
 use baton_conversation::item::Item;
 use baton_conversation::tokens;
@@ -51,7 +51,7 @@ impl Request {
     /// `tokens`: what accompanies each request, and the maximum answer.
     fn new(ask: Ask, part: u32, parts: u32, user: String, tokens: (u64, u64)) -> Self {
         let (system, (overhead, tokens_out)) = (form::SYSTEM.to_owned(), tokens);
-        let tokens_in = overhead + tokens::at_most(&user);
+        let tokens_in = overhead + tokens::max_token_count(&user);
         Self { ask, part, parts, system, user, correction: None, tokens_in, tokens_out, lost: Lost::default() }
     }
 
@@ -69,7 +69,7 @@ impl Request {
     /// Returns the request with a correction for the second attempt.
     pub fn with_correction(mut self, complaint: &Complaint) -> Self {
         let correction = format!("{} {complaint}", form::CORRECTION);
-        self.tokens_in += tokens::at_most(&correction);
+        self.tokens_in += tokens::max_token_count(&correction);
         self.correction = Some(correction);
         self
     }
@@ -106,7 +106,7 @@ pub struct Remaining {
 /// be missing.
 pub fn plan(items: &[Item], limits: &Limits, show: &Show) -> Plan {
     let sizes = Sizes::new(limits);
-    let told = render_items(&standing(items), show, sizes.whole);
+    let told = render_items(&without_abandoned(items), show, sizes.whole);
     let length = told.iter().map(|told| told.tokens).sum();
     let room = sizes.for_length(length);
     let (parts, left_out) = divide(told, room);

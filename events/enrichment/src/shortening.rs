@@ -12,7 +12,7 @@ impl Answer {
     /// longer.
     pub fn shortened_to(mut self, tokens: u64) -> Self {
         loop {
-            let has = tokens::at_most(&self.to_json());
+            let has = tokens::max_token_count(&self.to_json());
             if has <= tokens || self.is_bare() {
                 return self;
             }

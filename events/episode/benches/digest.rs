@@ -88,7 +88,7 @@ fn bodies(bencher: divan::Bencher<'_, '_>, rounds: u64) {
         let mut out = String::new();
         for unit in &units {
             out.clear();
-            turns::body(unit, &mut out);
+            turns::write_body(unit, &mut out);
             divan::black_box(&out);
         }
     });

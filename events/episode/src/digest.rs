@@ -68,12 +68,12 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use self::attempt::{Action, Attempt, attempts};
 use self::command::Command;
 pub use self::command::{Check, Part, Ran, check_kind, check_words, checks, failing_line, failing_program, programs};
-pub(crate) use self::continuation::{last_asked, last_commit, planned};
+pub(crate) use self::continuation::{last_asked, last_commit, unapproved_plan};
 pub(crate) use self::courtesy::{is_courtesy, is_greeting};
 pub(crate) use self::excerpt::contains_title;
 pub use self::excerpt::{head, one_line, sentences_within, without_filter_mark};
 pub(crate) use self::label::MAX_WORDS as MAX_TITLE_WORDS;
-pub use self::question::answered;
+pub use self::question::questions_with_answers;
 pub(crate) use self::repetition::is_told_in;
 pub use self::rule::{is_standing_rule, standing_rules, tells_how};
 pub use self::sentence::{asks_what_holds, clauses, replacements};
@@ -81,7 +81,7 @@ pub use self::settled::{Settled, settled};
 pub use self::stated::{is_choice, is_left_to_the_reader};
 use self::timeline::Timeline;
 use crate::memo::Memo;
-use baton_conversation::abandoned_branches::standing;
+use baton_conversation::abandoned_branches::without_abandoned;
 use baton_conversation::item::Item;
 use baton_conversation::record::Timestamp;
 use baton_words::WordList;
@@ -110,7 +110,7 @@ static HARNESS_COMMANDS: WordList = WordList::new(crate::WORDS, "harness command
 pub struct Episode {
     /// The title, at most eight words: what was done, and to what.
     pub title: String,
-    /// True if somebody gave it: a person, a plan, a commit, the agent. Otherwise it is the beginning of a prompt.
+    /// True if it was given: by a person, a plan, a commit, the agent. Otherwise it is the beginning of a prompt.
     pub is_titled: bool,
     /// True if a person gave it by a correction.
     pub is_titled_by_person: bool,
@@ -165,7 +165,7 @@ pub struct Episode {
     pub span: Option<(Timestamp, Timestamp)>,
     /// Texts that only a model says, each with its line, or 0 if it has none. Empty for an extractive episode.
     pub said_by_model: BTreeSet<(u64, String)>,
-    /// Entries that a person has corrected; those lists have them no more.
+    /// Entries that a person has corrected and those lists no longer have.
     pub corrected: Vec<Corrected>,
     /// Number of items that were left out, or used only in part, because the conversation is longer than
     /// [`WHOLE_BYTES`]; almost always 0.
@@ -310,8 +310,8 @@ pub fn digest(items: &[Item], show: &Show) -> Episode {
 }
 
 /// Returns what a person typed, one line each, in order, at most the last `most`; an episode keeps fewer.
-pub fn typed(items: &[Item], show: &Show, most: usize) -> Vec<Pointed> {
-    let items = retraction::without_retracted(standing(items));
+pub fn typed_by_person(items: &[Item], show: &Show, most: usize) -> Vec<Pointed> {
+    let items = retraction::without_retracted(without_abandoned(items));
     work::typed(&Timeline::new(&items, show), most)
 }
 
@@ -319,7 +319,7 @@ fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
     let _memo = Memo::new(items.len());
     let mut times = metadata::Times::default();
     items.iter().for_each(|item| times.note(item));
-    let items = retraction::without_retracted(standing(items));
+    let items = retraction::without_retracted(without_abandoned(items));
     let timeline = Timeline::new(&items, show);
     let tasks = task::tasks(&timeline);
     let objective = objective::objective(&timeline, &tasks);
@@ -341,7 +341,7 @@ fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
         prompts: work::prompts(&timeline),
         exchanges,
         work_completed: work::completed(&timeline, &conclusions),
-        concluded: continuation::concluded(&timeline, &tasks, &conclusions, &decisions.superseded),
+        concluded: continuation::conclusion_text(&timeline, &tasks, &conclusions, &decisions.superseded),
         decisions: decisions.in_force,
         superseded: decisions.superseded,
         overruled_by: decisions.overruled_by,
@@ -349,10 +349,10 @@ fn digest_whole(items: &[Item], show: &Show, left_out: u64) -> Episode {
         errors: failures.iter().map(|failure| failure.line.clone()).collect(),
         mendings: failures.iter().filter_map(|one| Some((one.line.line, one.mending.clone()?))).collect(),
         files_read: file::read(&timeline),
-        files_modified: file::modified(&timeline),
+        files_modified: file::modified_files(&timeline),
         commands: work::commands(&timeline),
         external_research: research::research(&timeline, show),
-        knowledge_stored: knowledge::stored(&timeline),
+        knowledge_stored: knowledge::stored_by_tool(&timeline),
         unresolved: open.unresolved,
         next_steps: open.next_steps,
         state,
@@ -418,7 +418,7 @@ impl Episode {
     }
 
     /// Appends [`MODEL_MARK`] to every text that only a model says, for people who read the episode as text.
-    pub fn marked(self) -> Self {
+    pub fn with_model_marks(self) -> Self {
         self.marked_by(|text| text.push_str(MODEL_MARK))
     }
 
@@ -445,7 +445,7 @@ impl Episode {
     }
 
     /// Sets a title that was found elsewhere, if the transcript gives none.
-    pub fn entitle(&mut self, title: &str) {
+    pub fn set_title(&mut self, title: &str) {
         let title = one_line(title, TITLE_CHARS);
         if !self.is_titled && !title.is_empty() {
             (self.title, self.is_titled) = (title, true);

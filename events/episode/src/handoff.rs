@@ -12,7 +12,7 @@ mod relevance;
 mod tests;
 mod text;
 
-pub use change::{Changed, Stat, changed};
+pub use change::{Changed, Stat, files_changed};
 pub use quote::is_unseen;
 pub use relevance::is_relevant;
 
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use crate::digest::{
     Episode, ErrorLine, MAX_TITLE_WORDS, MODEL_MARK, Pointed, check_kind, contains_title, is_commit_scope, is_told_in,
-    last_asked, last_commit, planned,
+    last_asked, last_commit, unapproved_plan,
 };
 use baton_conversation::filter::{RECALL_CLOSE, RECALL_OPEN};
 use baton_conversation::item::Agent;
@@ -97,7 +97,7 @@ impl Facts {
         errors.sort_by_key(|error| {
             (check_kind(error.text.split(": ").next().unwrap_or_default()).is_some(), error.resolution.is_none())
         });
-        // What is not mended stands under what is open; of the others it is unknown.
+        // Unresolved failures are listed as open; the state of the others is unknown.
         let is_known = |error: &&ErrorLine| error.resolution.is_some() || !episode.not_a_fix(error).is_empty();
         let errors = errors.into_iter().filter(is_known).map(|error| {
             let resolution = error.resolution.as_ref();
@@ -110,20 +110,20 @@ impl Facts {
         });
         // Those that no longer hold come first, as the last ones matter most.
         let decisions: Vec<Pointed> = episode.superseded_by_person().chain(episode.decisions_elsewhere()).collect();
-        // What goes into a commit matters less than what was designed.
+        // The scope of a commit matters less than the design.
         let (scopes, designs): (Vec<_>, Vec<_>) = decisions.into_iter().partition(|said| is_commit_scope(&said.text));
         let (mut decisions, scopes) = (entries(&designs), entries(&scopes));
         let commit_scopes = scopes.len().min(MAX_ENTRIES.saturating_sub(decisions.len()));
         let older = scopes.len() - commit_scopes;
         decisions.extend(scopes.into_iter().skip(older));
         let open = episode.unresolved_elsewhere();
-        // What the agent says of the same files says more.
+        // The agent's words about the same files say more.
         let is_told = |path: &str| open.iter().any(|one| one.text.contains(path.rsplit('/').next().unwrap_or(path)));
         let adds = |also: &&Pointed| !also.text.split([':', ',']).skip(1).all(|path| is_told(path.trim()));
         let also_modified: Vec<Pointed> = episode.state.also_modified.iter().filter(adds).cloned().collect();
-        // What the session did not change goes first if room is short.
+        // Files that the session did not change are dropped first.
         let mut unresolved = entries(&[also_modified, open].concat());
-        unresolved.extend(planned(episode).map(|text| quoted(text, ENTRY_CHARS)));
+        unresolved.extend(unapproved_plan(episode).map(|text| quoted(text, ENTRY_CHARS)));
         Self {
             relevant: is_relevant(episode),
             files: files(episode),

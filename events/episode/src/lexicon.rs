@@ -87,7 +87,7 @@ signs! {
     RemainingHead = "remaining head",
     /// A heading or label of next steps.
     NextHead = "next head",
-    /// Not meant as a fact: a condition, an example, somebody's option.
+    /// Not meant as a fact: a condition, an example, an option.
     Hedge = "hedge",
     /// A person confirms: `it works now`.
     Works = "works",
@@ -115,7 +115,7 @@ signs! {
     Foreign = "foreign",
     /// A rule for the time to come: `always`, `from now on`.
     Standing = "standing",
-    /// Something is in use no more: `no longer`, `was removed`.
+    /// Something is no longer in use: `no longer`, `was removed`.
     Ended = "ended",
     /// A heading of decisions.
     DecisionHead = "decision head",

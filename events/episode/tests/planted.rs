@@ -54,7 +54,7 @@ fn made_of(session: &str) -> String {
     let episode = digest::digest(&items, &digest::Show::default());
     let units = turns::units(&items);
     let mut text = format!("{items:?}\n{cursor:?}\n{observation:?}\n{units:?}\n{episode:?}\n{}", episode.content());
-    units.iter().for_each(|unit| turns::body(unit, &mut text));
+    units.iter().for_each(|unit| turns::write_body(unit, &mut text));
     text
 }
 

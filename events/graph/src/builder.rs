@@ -99,7 +99,7 @@ impl<'a> GraphBuilder<'a> {
         of: Moment,
         count: u32,
     ) -> Option<Uuid> {
-        // What was redacted before it was recorded names nothing.
+        // Text redacted before it was recorded names nothing.
         if name.is_empty() || name.split(|c: char| !c.is_alphanumeric()).any(|word| word == "REDACTED") {
             return None;
         }

@@ -12,7 +12,7 @@
 
 use uuid::Uuid;
 
-use super::named;
+use super::uuid_of_names;
 use baton_conversation::record::Timestamp;
 use baton_episode::digest;
 
@@ -33,7 +33,7 @@ impl Claim {
 }
 
 fn first_half(parts: &[&str]) -> u64 {
-    named(parts).as_u64_pair().0
+    uuid_of_names(parts).as_u64_pair().0
 }
 
 /// The claims of an assertion.
@@ -92,7 +92,7 @@ pub struct End {
 /// Returns the end of a fact that rests on `claim` and was last stated at `last`: the earliest settlement of the same
 /// slot to another value after that, ordered by time, then uuid. A fact or settlement without a time neither ends nor
 /// is ended.
-pub fn end(
+pub fn claim_end(
     fact: u64,
     last: Option<Timestamp>,
     recorded: Option<Timestamp>,
@@ -110,8 +110,8 @@ pub fn end(
 }
 
 /// Returns the uuid of a fact with a value: facts with different values are different facts.
-pub(super) fn valued(base: Uuid, value: &str) -> Uuid {
-    if value.is_empty() { base } else { named(&["valued", &base.to_string(), value]) }
+pub(super) fn valued_uuid(base: Uuid, value: &str) -> Uuid {
+    if value.is_empty() { base } else { uuid_of_names(&["valued", &base.to_string(), value]) }
 }
 
 #[cfg(test)]
@@ -133,8 +133,9 @@ mod tests {
             })
             .collect();
         let fact = 100;
-        let ended =
-            |all: Vec<Settled>| end(fact, Some(Timestamp(last)), Some(Timestamp(5)), claim(value), all.into_iter());
+        let ended = |all: Vec<Settled>| {
+            claim_end(fact, Some(Timestamp(last)), Some(Timestamp(5)), claim(value), all.into_iter())
+        };
         let found = ended(all.clone());
         assert_eq!(found.map(|end| end.invalid_at.0), invalid_at, "{value} {last} {settled:?}");
         assert_eq!(ended(all.into_iter().rev().collect()), found, "whatever the order");
@@ -157,7 +158,7 @@ mod tests {
         let claim = |value| Claim::new("g", "use", "x", value);
         let at = Some(Timestamp(7));
         let said = |fact, value| Settled { claim: claim(value), fact, since: at, last: at, recorded: at };
-        let ended = |fact, value, other| end(fact, at, at, claim(value), [other].into_iter()).is_some();
+        let ended = |fact, value, other| claim_end(fact, at, at, claim(value), [other].into_iter()).is_some();
         assert!(ended(1, "a", said(2, "b")) && !ended(2, "b", said(1, "a")));
     }
 
@@ -166,7 +167,7 @@ mod tests {
         let claim = |value| Claim::new("g", "use", "x", value);
         let at = |at| Some(Timestamp(at));
         let other = Settled { claim: claim("b"), fact: 2, since: at(20), last: at(20), recorded: at(100) };
-        let known = |recorded| end(1, at(10), recorded, claim("a"), [other].into_iter()).unwrap().expired_at;
+        let known = |recorded| claim_end(1, at(10), recorded, claim("a"), [other].into_iter()).unwrap().expired_at;
         assert_eq!((known(at(50)), known(at(200))), (at(100), at(200)));
     }
 
@@ -175,7 +176,7 @@ mod tests {
         let claim = |value| Claim::new("g", "use", "x", value);
         let at = Some(Timestamp(7));
         let other = |since| Settled { claim: claim("b"), fact: 2, since, last: since, recorded: at };
-        assert_eq!(end(1, None, at, claim("a"), [other(at)].into_iter()), None);
-        assert_eq!(end(1, at, at, claim("a"), [other(None)].into_iter()), None);
+        assert_eq!(claim_end(1, None, at, claim("a"), [other(at)].into_iter()), None);
+        assert_eq!(claim_end(1, at, at, claim("a"), [other(None)].into_iter()), None);
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn name(line: &str) -> String {
     normalise_with(line, |path| if is_absolute(path) { last_component(path) } else { path })
 }
 
-/// Returns true if a line says no more than that something failed.
+/// Returns true if a line says only that something failed.
 pub(super) fn is_general(line: &str) -> bool {
     let is_word = |word: &&str| *word != NUMBER && word.chars().any(char::is_alphabetic);
     is_echo(line) || line.is_ascii() && normalise(line).split(' ').filter(is_word).count() < 2

@@ -3,8 +3,8 @@
 mod commits;
 pub(super) mod decisions;
 mod failures;
-mod lineage;
 mod moves;
+mod session_links;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +81,7 @@ pub(super) fn extract(items: &[Item], episode: &Episode, at: &Surroundings<'_>) 
     };
     extractor.project(episode, first);
     extractor.read(items);
-    extractor.lineage(items, first);
+    extractor.session_links(items, first);
     extractor.preferences(items);
     extractor.decisions(episode);
     extractor.modified(episode);

@@ -9,6 +9,10 @@
 //! # Hazards
 //!
 //! - Changing how names are made splits every entity; a test pins one uuid.
+//!
+//! # Decisions
+//!
+//! - The digest of an episode is the input here, so `episode` is the lower crate.
 
 mod builder;
 mod claim;
@@ -26,7 +30,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-pub use claim::{Claim, End, Settled, end};
+pub use claim::{Claim, End, Settled, claim_end};
 pub use error::normalise as error_name;
 pub use extract::renames;
 pub use label::{Label, Relation};
@@ -38,7 +42,7 @@ pub use session::{session_name, session_uuid};
 
 use uuid::Uuid;
 
-use baton_conversation::abandoned_branches::standing;
+use baton_conversation::abandoned_branches::without_abandoned;
 use baton_conversation::item::Item;
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::Episode;
@@ -135,12 +139,12 @@ pub struct Graph {
 /// Returns the entities and facts of a session. Total, deterministic and linear in the items. The result is bounded:
 /// changes and failures are kept in preference to reads, frequent entries in preference to rare ones.
 pub fn graph(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Graph {
-    extract::extract(&standing(items), episode, at)
+    extract::extract(&without_abandoned(items), episode, at)
 }
 
 /// Returns the uuid of an entity.
 pub fn node_uuid(group: &str, label: Label, name: &str) -> Uuid {
-    named(&["node", &redact(group), label.as_str(), name])
+    uuid_of_names(&["node", &redact(group), label.as_str(), name])
 }
 
 /// Returns the uuid of a fact without a value.
@@ -150,12 +154,12 @@ pub fn fact_uuid(group: &str, relation: Relation, source: Uuid, target: Uuid) ->
 
 /// Returns the uuid of a fact from the name of its relation, which need not be one of [`Relation`], and its value.
 pub fn valued_fact_uuid(group: &str, name: &str, source: Uuid, target: Uuid, value: &str) -> Uuid {
-    claim::valued(named(&["fact", &redact(group), name, &source.to_string(), &target.to_string()]), value)
+    claim::valued_uuid(uuid_of_names(&["fact", &redact(group), name, &source.to_string(), &target.to_string()]), value)
 }
 
 /// Returns the uuid of a list of names. Each part is preceded by its length, so different lists never give the same
 /// text.
-pub fn named(parts: &[&str]) -> Uuid {
+pub fn uuid_of_names(parts: &[&str]) -> Uuid {
     let text: String = parts.iter().map(|part| format!("{}:{part}", part.len())).collect();
     Uuid::new_v5(&NAMESPACE, text.as_bytes())
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use baton_conversation::filter::Manifest;
 use baton_conversation::item::Call;
 use baton_episode::digest::programs;
-use baton_words::sections;
+use baton_words::lines_with_sections;
 
 /// Maximum number of packages of one command or edit.
 const MAX_PACKAGES: usize = 40;
@@ -36,7 +36,7 @@ static INSTALLERS: LazyLock<Vec<Installer>> = LazyLock::new(|| {
             with_value: words(cells.next()),
         }
     };
-    sections(include_str!("installers.txt")).map(installer).collect()
+    lines_with_sections(include_str!("installers.txt")).map(installer).collect()
 });
 
 /// A package that is added or removed, and its registry.

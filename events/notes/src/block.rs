@@ -18,7 +18,7 @@ const END: &str = " -->";
 const BLANK: [char; 2] = [' ', '\t'];
 /// Key of the note's own marker; no block has it.
 const NOTE: &str = "note";
-/// Recorded for a section of which only the heading was written.
+/// Recorded for a section written as a heading only.
 pub(super) const HEADING_ONLY: &str = "-";
 
 /// A block: two markers and the lines between them.

@@ -9,7 +9,7 @@
 
 use super::facts::{Statement, Topic};
 use super::knowledge::{self, Lines, dated_line, entity_note, preferences_note, statement_text, topic_note};
-use super::layout::{Layout, Place};
+use super::layout::{Layout, NoteRole};
 use super::note::{Field, Line, Note, Section, Wanted, When};
 use super::session::OVER_THRESHOLD;
 use super::{Day, Merged, SessionFacts, markdown, merge, start};
@@ -37,7 +37,7 @@ pub fn plan(facts: &SessionFacts, layout: &Layout, today: Day) -> Plan {
     let about = &facts.about;
     let mut all: Vec<Lines> = facts.entities.iter().map(|_| Lines::default()).collect();
     let mut put = |said: &Statement, pick: fn(&mut Lines) -> &mut Vec<Line>| {
-        let line = dated_line(facts.dated(said), &statement_text(said), &about.note);
+        let line = dated_line(facts.day_of(said), &statement_text(said), &about.note);
         for at in &said.about {
             if let Some(lines) = all.get_mut(*at) {
                 pick(lines).push(line.clone());
@@ -68,16 +68,16 @@ pub fn plan(facts: &SessionFacts, layout: &Layout, today: Day) -> Plan {
         let wanted = topic_note(facts, topic, &said, layout, today);
         backlinks.push(linked(&wanted.path));
         updates.push(wanted);
-        let place = Place::Topic(about.project.clone(), topic.as_str().to_owned());
-        leads.extend(start::leading_to(&place, topic.as_str(), layout, today));
+        let role = NoteRole::Topic(about.project.clone(), topic.as_str().to_owned());
+        leads.extend(start::leading_to(&role, topic.as_str(), layout, today));
     }
     if !facts.preferences.is_empty() {
         count += facts.preferences.len();
         updates.push(preferences_note(facts, layout, today));
-        leads.extend(start::leading_to(&Place::Preferences, "Preferences", layout, today));
+        leads.extend(start::leading_to(&NoteRole::Preferences, "Preferences", layout, today));
     }
     updates.extend(leads);
-    let archive = layout.path(&Place::Archived(about.project.clone(), about.note.clone()));
+    let archive = layout.path(&NoteRole::Archived(about.project.clone(), about.note.clone()));
     Plan { updates, archive, backlinks, lines: count }
 }
 
@@ -93,24 +93,24 @@ fn backlink(path: &str, session: &str, today: Day) -> Wanted {
 }
 
 /// Returns the archive copy of a note; `reason` is [`OVER_THRESHOLD`] or [`ON_REQUEST`](super::session::ON_REQUEST).
-pub fn archived(text: &str, today: Day, reason: &str) -> String {
+pub fn archive_copy(text: &str, today: Day, reason: &str) -> String {
     with_fields(text, archive_fields(today, reason, When::Forced)).text
 }
 
 /// Marks the original as archived after its copy was verified, and clears earlier errors.
-pub fn marked(text: &str, today: Day, reason: &str) -> Merged {
+pub fn mark_archived(text: &str, today: Day, reason: &str) -> Merged {
     with_fields(text, archive_fields(today, reason, When::Always))
 }
 
 /// Returns true if a note in the archive is this copy, apart from its dates and reason.
 pub fn is_same(there: &str, copy: &str) -> bool {
-    let same_day =
-        Day::parse("2000-01-01").map(|day| (archived(there, day, OVER_THRESHOLD), archived(copy, day, OVER_THRESHOLD)));
+    let same_day = Day::parse("2000-01-01")
+        .map(|day| (archive_copy(there, day, OVER_THRESHOLD), archive_copy(copy, day, OVER_THRESHOLD)));
     same_day.is_some_and(|(there, copy)| there == copy)
 }
 
 /// Marks the original after a failed compaction; it stays in place for the next attempt.
-pub fn failed(text: &str, error: &str, today: Day) -> Merged {
+pub fn mark_failed(text: &str, error: &str, today: Day) -> Merged {
     with_fields(
         text,
         vec![
@@ -123,7 +123,7 @@ pub fn failed(text: &str, error: &str, today: Day) -> Merged {
 }
 
 /// Marks the original after its copy could not be read back as written.
-pub fn unverified(text: &str, today: Day) -> Merged {
+pub fn mark_unverified(text: &str, today: Day) -> Merged {
     with_fields(
         text,
         vec![
@@ -136,7 +136,7 @@ pub fn unverified(text: &str, today: Day) -> Merged {
 }
 
 /// Marks the original as active again if it is below the thresholds after all; clears errors.
-pub fn active(text: &str) -> Merged {
+pub fn mark_active(text: &str) -> Merged {
     let fields =
         vec![Field::text("status", "active", When::Always), Field::gone("error"), Field::gone("archive_error")];
     with_fields(text, fields)

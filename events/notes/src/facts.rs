@@ -113,7 +113,7 @@ pub struct Entity {
     pub name: String,
     /// What the session did with it: `changed`, `decided`, `added`.
     pub deed: &'static str,
-    /// Name of its note, without extension: [`name::safe`] of its name until [`SessionFacts::name_entities`] changes it.
+    /// Name of its note, without extension: [`name::safe_file_name`] of its name until [`SessionFacts::name_entities`] changes it.
     pub file: String,
     /// True if the session made a decision about it, or failed and fixed it: then the session's note links to it. A
     /// change alone says little, and changes are many.
@@ -147,7 +147,7 @@ impl Topic {
 /// it. `taken` receives the [`name::key`] of a name and returns whether it belongs to another project.
 pub fn project_name(project: &str, taken: impl Fn(&str) -> bool) -> String {
     let last = project.trim_end_matches(['/', '\\']).rsplit(['/', '\\']).next().unwrap_or_default();
-    name::free(&name::safe(last), taken)
+    name::free_name(&name::safe_file_name(last), taken)
 }
 
 impl SessionFacts {
@@ -212,9 +212,9 @@ impl SessionFacts {
         }
     }
 
-    /// Sets all prompts, of which the episode has only the last: see [`baton_episode::digest::typed`]. `is_whole`:
-    /// nothing of the conversation was left out.
-    pub fn log(&mut self, typed: &[Pointed], is_whole: bool) {
+    /// Sets all prompts, see [`baton_episode::digest::typed_by_person`]; the episode has only the last ones. True in
+    /// `is_whole`: nothing of the conversation was left out.
+    pub fn set_prompts(&mut self, typed: &[Pointed], is_whole: bool) {
         let said =
             |typed: &Pointed| Statement { text: typed.text.clone(), resolution: None, at: typed.at, about: Vec::new() };
         self.prompts = typed.iter().map(said).collect();
@@ -238,7 +238,7 @@ impl SessionFacts {
             topic if topic.is_empty() => format!("session-{}", name::topic(self.about.session.short())),
             topic => topic,
         };
-        name::free(&format!("{}-{topic}", self.day()), taken)
+        name::free_name(&format!("{}-{topic}", self.day()), taken)
     }
 
     /// Marks further entities as having notes: those whose note exists (`is_there`), and those for which `others`
@@ -259,8 +259,11 @@ impl SessionFacts {
     pub fn name_entities(&mut self, named: impl Fn(&Entity) -> Option<String>, taken: impl Fn(&str) -> bool) {
         let mut chosen: Vec<String> = Vec::new();
         for entity in self.entities.iter_mut().filter(|entity| entity.is_noted) {
-            let fresh =
-                || name::free(&name::safe(&entity.name), |key| taken(key) || chosen.iter().any(|name| name == key));
+            let fresh = || {
+                name::free_name(&name::safe_file_name(&entity.name), |key| {
+                    taken(key) || chosen.iter().any(|name| name == key)
+                })
+            };
             let file = named(entity).unwrap_or_else(fresh);
             chosen.push(name::key(&file));
             entity.file = file;
@@ -268,7 +271,7 @@ impl SessionFacts {
     }
 
     /// Returns the day of a statement: its own, or that of the session's beginning.
-    pub(super) fn dated(&self, said: &Statement) -> Day {
+    pub(super) fn day_of(&self, said: &Statement) -> Day {
         Day::from_timestamp(said.at.unwrap_or(self.about.started), self.about.zone)
     }
 }

@@ -70,13 +70,13 @@ pub fn without_traces(text: &str) -> String {
     trace::without_traces(text)
 }
 
-/// Returns the tags of all sessions and notes that a note ever mentioned, see [`tag`].
-pub fn remembered(text: &str) -> BTreeSet<String> {
+/// Returns the tags of all sessions and notes that a note ever mentioned, see [`target_tag`].
+pub fn remembered_tags(text: &str) -> BTreeSet<String> {
     block::written_in_text(text).map(|written| trace::tags(&written)).unwrap_or_default()
 }
 
-/// Returns the tag by which [`remembered`] lists a target of [`forget_target`].
-pub fn tag(target: &str) -> String {
+/// Returns the tag by which [`remembered_tags`] lists a target of [`forget_target`].
+pub fn target_tag(target: &str) -> String {
     trace::tag(target)
 }
 
@@ -86,7 +86,7 @@ const TELLING: [&str; 5] = ["goal", "work-log", "decisions", "errors", "open"];
 const TELLING_BYTES: usize = 40;
 
 /// Returns hashes of what Baton wrote, by which a session's note without a frontmatter is recognised.
-pub fn prints(text: &str) -> BTreeSet<String> {
+pub fn fingerprints(text: &str) -> BTreeSet<String> {
     let parsed = Parsed::new(text);
     let is_telling = |block: &&Block| {
         let bytes: usize = parsed.content(block).iter().map(|line| line.len()).sum();

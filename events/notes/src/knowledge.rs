@@ -5,7 +5,7 @@
 //! independently, and forgetting a session removes exactly what only it supported.
 
 use super::facts::{Entity, Statement, Topic};
-use super::layout::{Layout, Place};
+use super::layout::{Layout, NoteRole};
 use super::note::{Field, Line, NAME_CHARS, Note, Section, Wanted, When};
 use super::session::tags;
 use super::{Day, SessionFacts, header, markdown};
@@ -68,7 +68,7 @@ pub fn deed_line(facts: &SessionFacts, entity: &Entity) -> Line {
 
 pub(super) fn entity_note(facts: &SessionFacts, entity: &Entity, lines: Lines, layout: &Layout, today: Day) -> Wanted {
     let project = &facts.about.project;
-    let place = Place::Entity(project.clone(), entity.file.clone());
+    let role = NoteRole::Entity(project.clone(), entity.file.clone());
     let mut header = header_of("entity", Some(project), &entity.name, facts.day(), today);
     header.push(Field::text("kind", entity.label.as_str(), When::Once));
     header.push(Field::text("entity", markdown::property(&entity.name, NAME_CHARS), When::Once));
@@ -76,7 +76,7 @@ pub(super) fn entity_note(facts: &SessionFacts, entity: &Entity, lines: Lines, l
     let sections =
         ENTITY_SECTIONS.iter().zip(bodies).map(|((key, heading), lines)| Section::added(key, heading, lines));
     let sections = std::iter::once(Section::title(&entity.name)).chain(sections).collect();
-    Wanted { path: layout.path(&place), note: Note { header, sections } }
+    Wanted { path: layout.path(&role), note: Note { header, sections } }
 }
 
 /// Returns the note of a topic with these patterns.
@@ -96,7 +96,7 @@ pub(super) fn topic_note(
         Section::added("patterns", "Patterns", lines),
         Section::added("references", "References", Vec::new()),
     ];
-    let path = layout.path(&Place::Topic(project.clone(), name.to_owned()));
+    let path = layout.path(&NoteRole::Topic(project.clone(), name.to_owned()));
     Wanted { path, note: Note { header, sections } }
 }
 
@@ -105,32 +105,32 @@ pub(super) fn preferences_note(facts: &SessionFacts, layout: &Layout, today: Day
     let header = header_of("preferences", None, "Preferences", today, today);
     let lines = facts.preferences.iter().map(|said| pattern(facts, said)).collect();
     let sections = vec![Section::title("Preferences"), Section::added("preferences", "Preferences", lines)];
-    Wanted { path: layout.path(&Place::Preferences), note: Note { header, sections } }
+    Wanted { path: layout.path(&NoteRole::Preferences), note: Note { header, sections } }
 }
 
 /// Returns the notes to write when an entity was recalled in enough projects to be shared: a note for all projects that
 /// links to the project's own, and a link back. `shared` is the name of the shared note.
 pub fn shared_entity_notes(
-    own: &Place,
+    own: &NoteRole,
     entity: &EntityIdentity,
     shared: &str,
     layout: &Layout,
     today: Day,
 ) -> Vec<Wanted> {
-    let place = Place::Shared(shared.to_owned());
+    let role = NoteRole::Shared(shared.to_owned());
     let mut header = header_of("entity", None, &entity.name, today, today);
     header.push(Field::text("kind", entity.kind.clone(), When::Once));
     header.push(Field::text("entity", markdown::property(&entity.name, NAME_CHARS), When::Once));
     let to_own = Line::unsupported(format!("- {}", layout.link(own, &entity.project)));
     let sections = vec![Section::title(&entity.name), Section::added("projects", "Projects", vec![to_own])];
-    let to_shared = Line::unsupported(format!("- {}{SHARED}", layout.link(&place, &entity.name)));
+    let to_shared = Line::unsupported(format!("- {}{SHARED}", layout.link(&role, &entity.name)));
     let (key, heading) = ENTITY_SECTIONS[3];
     let back = Note {
         header: vec![Field::text("updated", today.to_string(), When::Touched)],
         sections: vec![Section::added(key, heading, vec![to_shared])],
     };
     vec![
-        Wanted { path: layout.path(&place), note: Note { header, sections } },
+        Wanted { path: layout.path(&role), note: Note { header, sections } },
         Wanted { path: layout.path(own), note: back },
     ]
 }
@@ -162,7 +162,7 @@ fn header_of(kind: &'static str, project: Option<&str>, title: &str, created: Da
 }
 
 fn pattern(facts: &SessionFacts, said: &Statement) -> Line {
-    dated_line(facts.dated(said), &markdown::line(&said.text, LINE_CHARS), &facts.about.note)
+    dated_line(facts.day_of(said), &markdown::line(&said.text, LINE_CHARS), &facts.about.note)
 }
 
 /// Returns `- 2026-03-14: Rotate tokens`, supported by a session.

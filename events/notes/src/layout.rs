@@ -34,7 +34,7 @@ pub struct Layout {
 
 /// A note by its role. Names are file names without extension.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum NoteRole {
     /// The start page of all projects.
     Start,
     /// The person's preferences.
@@ -45,7 +45,7 @@ pub enum Place {
     Project(String),
     /// A session: project and name.
     Session(String, String),
-    /// An entity: project and name. A name that begins with `/`, here and in [`Place::Shared`], is a path below the
+    /// An entity: project and name. A name that begins with `/`, here and in [`NoteRole::Shared`], is a path below the
     /// root to which a person moved the note.
     Entity(String, String),
     /// A topic: project and name.
@@ -69,8 +69,8 @@ impl Layout {
     }
 
     /// Returns the path of a note below the vault, with `/` and extension.
-    pub fn path(&self, place: &Place) -> String {
-        format!("{}.md", self.target(place))
+    pub fn path(&self, role: &NoteRole) -> String {
+        format!("{}.md", self.target(role))
     }
 
     /// Returns the folder of a project's notes, below the vault.
@@ -79,45 +79,45 @@ impl Layout {
     }
 
     /// Returns the target of a link to a note: its path without extension.
-    pub fn target(&self, place: &Place) -> String {
-        let path = match place {
-            Place::Shared(name) | Place::Entity(_, name) if name.starts_with('/') => name[1..].to_owned(),
-            Place::Start => "Start".to_owned(),
-            Place::Preferences => "preferences".to_owned(),
-            Place::Shared(name) => format!("shared/entities/{name}"),
-            Place::Project(project) => format!("projects/{project}/{project}"),
-            Place::Session(project, name) => format!("projects/{project}/sessions/{name}"),
-            Place::Entity(project, name) => format!("projects/{project}/entities/{name}"),
-            Place::Topic(project, name) => format!("projects/{project}/topics/{name}"),
-            Place::Archived(project, name) => format!("projects/{project}/archive/sessions/{name}{ARCHIVED}"),
+    pub fn target(&self, role: &NoteRole) -> String {
+        let path = match role {
+            NoteRole::Shared(name) | NoteRole::Entity(_, name) if name.starts_with('/') => name[1..].to_owned(),
+            NoteRole::Start => "Start".to_owned(),
+            NoteRole::Preferences => "preferences".to_owned(),
+            NoteRole::Shared(name) => format!("shared/entities/{name}"),
+            NoteRole::Project(project) => format!("projects/{project}/{project}"),
+            NoteRole::Session(project, name) => format!("projects/{project}/sessions/{name}"),
+            NoteRole::Entity(project, name) => format!("projects/{project}/entities/{name}"),
+            NoteRole::Topic(project, name) => format!("projects/{project}/topics/{name}"),
+            NoteRole::Archived(project, name) => format!("projects/{project}/archive/sessions/{name}{ARCHIVED}"),
         };
         self.below_root(&path)
     }
 
     /// Returns a link to a note: `[[claude/projects/shop/entities/src-auth.rs|src/auth.rs]]`.
-    pub fn link(&self, place: &Place, shown: &str) -> String {
+    pub fn link(&self, role: &NoteRole, shown: &str) -> String {
         let shown = alias(shown);
-        match place {
-            Place::Session(_, name) => format!("[[{name}]]"),
-            place if shown.is_empty() => format!("[[{}]]", self.target(place)),
-            place => format!("[[{}|{shown}]]", self.target(place)),
+        match role {
+            NoteRole::Session(_, name) => format!("[[{name}]]"),
+            role if shown.is_empty() => format!("[[{}]]", self.target(role)),
+            role => format!("[[{}|{shown}]]", self.target(role)),
         }
     }
 
     /// Returns the note at a path below the vault; `None` for files that are not Baton's.
-    pub fn place(&self, path: &str) -> Option<Place> {
+    pub fn role(&self, path: &str) -> Option<NoteRole> {
         let parts: Vec<&str> = self.of_root(path)?.strip_suffix(".md")?.split('/').collect();
         let own = |text: &str| text.to_owned();
         match parts.as_slice() {
-            ["Start"] => Some(Place::Start),
-            ["preferences"] => Some(Place::Preferences),
-            ["shared", "entities", name] => Some(Place::Shared(own(name))),
-            ["projects", project, name] if project == name => Some(Place::Project(own(project))),
-            ["projects", project, "sessions", name] => Some(Place::Session(own(project), own(name))),
-            ["projects", project, "entities", name] => Some(Place::Entity(own(project), own(name))),
-            ["projects", project, "topics", name] => Some(Place::Topic(own(project), own(name))),
+            ["Start"] => Some(NoteRole::Start),
+            ["preferences"] => Some(NoteRole::Preferences),
+            ["shared", "entities", name] => Some(NoteRole::Shared(own(name))),
+            ["projects", project, name] if project == name => Some(NoteRole::Project(own(project))),
+            ["projects", project, "sessions", name] => Some(NoteRole::Session(own(project), own(name))),
+            ["projects", project, "entities", name] => Some(NoteRole::Entity(own(project), own(name))),
+            ["projects", project, "topics", name] => Some(NoteRole::Topic(own(project), own(name))),
             ["projects", project, "archive", "sessions", name] => {
-                Some(Place::Archived(own(project), own(archived(name))))
+                Some(NoteRole::Archived(own(project), own(archived(name))))
             }
             _ => None,
         }
@@ -128,8 +128,8 @@ impl Layout {
         self.below_root(&format!("projects/{project}/archive/sessions/{name}.md"))
     }
 
-    /// Returns the name in [`Place::Entity`] of a note that was moved; `None` if the path is not a note below the root.
-    pub fn elsewhere(&self, path: &str) -> Option<String> {
+    /// Returns the name in [`NoteRole::Entity`] of a note that was moved; `None` if the path is not a note below the root.
+    pub fn moved_name(&self, path: &str) -> Option<String> {
         Some(format!("/{}", self.of_root(path)?.strip_suffix(".md")?))
     }
 

@@ -66,7 +66,7 @@ mod tests;
 
 pub use day::Day;
 pub use facts::SessionFacts;
-pub use layout::{Layout, Place};
+pub use layout::{Layout, NoteRole};
 pub use merge::{Merged, conflicts, merge};
 pub use note::{Body, Field, Line, Note, Section, Value, Wanted, When};
 pub use relink::{EntityNote, EntityNotes, relink_entities, relink_session};

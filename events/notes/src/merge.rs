@@ -1,4 +1,4 @@
-//! Merges a wanted note into an existing file, whoever wrote what in it.
+//! Merges a wanted note into an existing file and keeps what a person wrote in it.
 //!
 //! # Hazards
 //!

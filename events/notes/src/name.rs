@@ -22,7 +22,7 @@ const RESERVED: [&str; 30] = [
 ];
 
 /// Makes a safe name from any text, without extension: `src/auth.rs` becomes `src-auth.rs`. Never empty.
-pub fn safe(text: &str) -> String {
+pub fn safe_file_name(text: &str) -> String {
     let mut out = String::new();
     let mut between: Option<char> = None;
     for c in nfc().normalize(&redact(text)).chars() {
@@ -62,7 +62,7 @@ pub fn topic(title: &str) -> String {
 }
 
 /// Returns the first of `base`, `base-2`, `base-3` … that is free. `taken` receives the [`key`] of each.
-pub fn free(base: &str, taken: impl Fn(&str) -> bool) -> String {
+pub fn free_name(base: &str, taken: impl Fn(&str) -> bool) -> String {
     let fits = |name: &String| !taken(&key(name));
     let all = std::iter::once(base.to_owned()).chain((2..=TRIES).map(|number| format!("{base}-{number}")));
     let mut all = all.filter(fits);

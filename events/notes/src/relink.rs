@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::block::{self, Block};
 use super::knowledge::{self, EntityIdentity};
-use super::layout::{self, Layout, Place};
+use super::layout::{self, Layout, NoteRole};
 use super::name;
 use super::rewrite::rewrite;
 use super::trace::{self, Traces};
@@ -44,7 +44,7 @@ pub struct EntityNote {
     pub kind: String,
     /// Name of the entity: `src/auth.rs`.
     pub name: String,
-    /// Name of its note, as in [`Place::Entity`].
+    /// Name of its note, as in [`NoteRole::Entity`].
     pub file: String,
     /// The name of its note when last seen, if known.
     pub before: Option<String>,
@@ -61,23 +61,23 @@ pub struct EntityNotes {
 type Change = (String, String);
 
 impl EntityNote {
-    fn place(&self, file: &str) -> Place {
+    fn role(&self, file: &str) -> NoteRole {
         match &self.project {
-            Some(project) => Place::Entity(project.clone(), file.to_owned()),
-            None => Place::Shared(file.to_owned()),
+            Some(project) => NoteRole::Entity(project.clone(), file.to_owned()),
+            None => NoteRole::Shared(file.to_owned()),
         }
     }
 
     /// Returns true if Baton would choose this name for the note.
     fn is_usual(&self, file: &str) -> bool {
-        let rest = file.strip_prefix(&name::safe(&self.name));
+        let rest = file.strip_prefix(&name::safe_file_name(&self.name));
         let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
         rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(is_number))
     }
 
     /// Returns the names that it had, as far as they are known, and the one that Baton would choose.
     fn former_files(&self) -> impl Iterator<Item = String> {
-        [Some(name::safe(&self.name)), self.before.clone()].into_iter().flatten()
+        [Some(name::safe_file_name(&self.name)), self.before.clone()].into_iter().flatten()
     }
 
     fn is_renamed(&self) -> bool {
@@ -101,9 +101,9 @@ impl EntityNotes {
     fn former(&self, layout: &Layout, leads: &dyn Fn(&str) -> bool) -> Vec<Change> {
         let mut changes: BTreeMap<String, Option<String>> = BTreeMap::new();
         for note in self.notes.iter().filter(|note| note.is_renamed()) {
-            let now = layout.target(&note.place(&note.file));
+            let now = layout.target(&note.role(&note.file));
             for file in note.former_files() {
-                let before = layout.target(&note.place(&file));
+                let before = layout.target(&note.role(&file));
                 if before == now || leads(&before) {
                     continue;
                 }
@@ -151,13 +151,13 @@ pub fn relink_entities(
     entities: &EntityNotes,
     leads: &dyn Fn(&str) -> bool,
 ) -> Option<String> {
-    let project = match layout.place(path) {
+    let project = match layout.role(path) {
         Some(
-            Place::Project(project)
-            | Place::Session(project, _)
-            | Place::Entity(project, _)
-            | Place::Topic(project, _)
-            | Place::Archived(project, _),
+            NoteRole::Project(project)
+            | NoteRole::Session(project, _)
+            | NoteRole::Entity(project, _)
+            | NoteRole::Topic(project, _)
+            | NoteRole::Archived(project, _),
         ) => Some(project),
         _ => None,
     };
@@ -182,23 +182,23 @@ pub fn relink_entities(
 impl LinkContext<'_> {
     /// Returns the current target of a broken link.
     fn current_target(&self, target: &str, shown: &str) -> Option<String> {
-        let place = self.layout.place(&format!("{target}.md"));
+        let role = self.layout.role(&format!("{target}.md"));
         let last = target.rsplit('/').next().unwrap_or_default();
         let is_it = |note: &&EntityNote| {
-            let is_there = match &place {
-                Some(Place::Entity(project, _)) => note.project.as_ref() == Some(project),
-                Some(Place::Shared(_)) => note.project.is_none(),
+            let is_there = match &role {
+                Some(NoteRole::Entity(project, _)) => note.project.as_ref() == Some(project),
+                Some(NoteRole::Shared(_)) => note.project.is_none(),
                 // A person had moved the note.
                 None => self.layout.is_below(target),
                 Some(_) => false,
             };
             // If two entities have the same name, the other one's note may have been deleted.
-            is_there && !(place.is_some() && note.is_usual(&note.file) && note.is_usual(last))
+            is_there && !(role.is_some() && note.is_usual(&note.file) && note.is_usual(last))
         };
         let found: Vec<&EntityNote> =
             self.entities.notes_meant(self.of.as_ref(), shown).into_iter().filter(is_it).collect();
         let [note] = found.as_slice() else { return None };
-        Some(self.layout.target(&note.place(&note.file)))
+        Some(self.layout.target(&note.role(&note.file)))
     }
 
     /// Returns the content of a block in which a program changed only links to notes of entities, with those links as
@@ -217,7 +217,7 @@ impl LinkContext<'_> {
                 return None;
             };
             has_renamed |= note.is_renamed();
-            Some(self.layout.target(&note.place(&note.file)))
+            Some(self.layout.target(&note.role(&note.file)))
         });
         (has_renamed && !has_other).then_some(restored)
     }

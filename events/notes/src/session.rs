@@ -6,7 +6,7 @@
 //!   notes exist, so that a second run gives the same note.
 
 use super::facts::{File, Statement};
-use super::layout::{Layout, Place};
+use super::layout::{Layout, NoteRole};
 use super::note::{Body, Field, Note, Section, Value, Wanted, When};
 use super::{Day, SessionFacts, header, markdown};
 use baton_conversation::record::Timestamp;
@@ -84,8 +84,8 @@ pub struct Identity {
 
 /// Returns the wanted note of a session; `today` dates a change.
 pub fn wanted(facts: &SessionFacts, layout: &Layout, today: Day) -> Wanted {
-    let place = Place::Session(facts.about.project.clone(), facts.about.note.clone());
-    Wanted { path: layout.path(&place), note: session_note(facts, layout, today) }
+    let role = NoteRole::Session(facts.about.project.clone(), facts.about.note.clone());
+    Wanted { path: layout.path(&role), note: session_note(facts, layout, today) }
 }
 
 fn session_note(facts: &SessionFacts, layout: &Layout, today: Day) -> Note {
@@ -182,7 +182,7 @@ fn links(facts: &SessionFacts, said: &Statement, layout: &Layout) -> String {
 
 fn entity_link(facts: &SessionFacts, at: usize, layout: &Layout) -> Option<String> {
     let entity = facts.entities.get(at).filter(|entity| entity.is_subject)?;
-    Some(layout.link(&Place::Entity(facts.about.project.clone(), entity.file.clone()), &entity.name))
+    Some(layout.link(&NoteRole::Entity(facts.about.project.clone(), entity.file.clone()), &entity.name))
 }
 
 fn changed_file(facts: &SessionFacts, file: &File, layout: &Layout) -> String {

@@ -1,6 +1,6 @@
 //! Start pages: one for each project, and one that links to all of them.
 
-use super::layout::{Layout, Place};
+use super::layout::{Layout, NoteRole};
 use super::note::{Field, Line, Note, Section, Wanted, When};
 use super::session::tags;
 use super::{Day, SessionFacts, header, markdown};
@@ -9,14 +9,14 @@ use super::{Day, SessionFacts, header, markdown};
 const PATH_CHARS: usize = 400;
 
 /// Returns the pages that link to a session and its notes; `path` is its project's directory.
-pub fn wanted(facts: &SessionFacts, path: Option<&str>, layout: &Layout, today: Day) -> Vec<Wanted> {
+pub fn wanted_pages(facts: &SessionFacts, path: Option<&str>, layout: &Layout, today: Day) -> Vec<Wanted> {
     let project = &facts.about.project;
-    let own = Place::Project(project.clone());
-    let session = Place::Session(project.clone(), facts.about.note.clone());
+    let own = NoteRole::Project(project.clone());
+    let session = NoteRole::Session(project.clone(), facts.about.note.clone());
     let sessions = vec![Line::unsupported(format!("- {}: {}", facts.day(), layout.link(&session, "")))];
     let entities = facts.entities.iter().filter(|entity| entity.is_noted).map(|entity| {
-        let place = Place::Entity(project.clone(), entity.file.clone());
-        Line::unsupported(format!("- {}", layout.link(&place, &entity.name)))
+        let role = NoteRole::Entity(project.clone(), entity.file.clone());
+        Line::unsupported(format!("- {}", layout.link(&role, &entity.name)))
     });
     // Start pages belong to no session, so their dates are the day on which they are made.
     let mut header = header_of("project", project, today, today);
@@ -40,15 +40,17 @@ pub fn wanted(facts: &SessionFacts, path: Option<&str>, layout: &Layout, today: 
             Section::added("about", "About The User", Vec::new()),
         ],
     };
-    vec![Wanted { path: layout.path(&own), note: page }, Wanted { path: layout.path(&Place::Start), note: all }]
+    vec![Wanted { path: layout.path(&own), note: page }, Wanted { path: layout.path(&NoteRole::Start), note: all }]
 }
 
 /// Returns the line by which a start page links to a topic of a project, or to the preferences.
-pub(super) fn leading_to(place: &Place, shown: &str, layout: &Layout, today: Day) -> Option<Wanted> {
-    let line = Line::unsupported(format!("- {}", layout.link(place, shown)));
-    let (path, section) = match place {
-        Place::Topic(project, _) => (Place::Project(project.clone()), Section::added("topics", "Topics", vec![line])),
-        Place::Preferences => (Place::Start, Section::added("about", "About The User", vec![line])),
+pub(super) fn leading_to(role: &NoteRole, shown: &str, layout: &Layout, today: Day) -> Option<Wanted> {
+    let line = Line::unsupported(format!("- {}", layout.link(role, shown)));
+    let (path, section) = match role {
+        NoteRole::Topic(project, _) => {
+            (NoteRole::Project(project.clone()), Section::added("topics", "Topics", vec![line]))
+        }
+        NoteRole::Preferences => (NoteRole::Start, Section::added("about", "About The User", vec![line])),
         _ => return None,
     };
     let header = vec![Field::text("updated", today.to_string(), When::Touched)];

@@ -66,7 +66,7 @@ impl VaultIndex {
     }
 
     /// Returns true if a link has a target.
-    pub fn leads(&self, target: &str) -> bool {
+    pub fn is_link_target(&self, target: &str) -> bool {
         self.targets.contains(&normalise_target(target))
     }
 
@@ -90,7 +90,7 @@ impl VaultIndex {
             for (at, line) in parsed.lines.iter().enumerate().take(block.close).skip(block.open + 1) {
                 for target in links(without_line_end(line)) {
                     match self.meaning_count(target) {
-                        _ if !self.leads(target) => {
+                        _ if !self.is_link_target(target) => {
                             say(head_lines + at + 1, format!("the link to {target:?} leads nowhere"));
                         }
                         1 => {}
@@ -111,7 +111,7 @@ fn normalise_target(target: &str) -> String {
 }
 
 /// Returns the first defect of a note's frontmatter as a sentence, if any.
-pub fn head(text: &str) -> Option<String> {
+pub fn header_defect(text: &str) -> Option<String> {
     let (line, what) = frontmatter_defects(&Document::parse(text)).into_iter().next()?;
     Some(format!("line {line}: {what}"))
 }

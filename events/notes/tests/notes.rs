@@ -19,7 +19,7 @@ use baton_notes::forget::Remainder;
 use baton_notes::threshold::{Limits, measure};
 use baton_notes::verify::VaultIndex;
 use baton_notes::{
-    Day, Layout, Line, Place, SessionFacts, Wanted, compaction, conflicts, knowledge, merge, name, session, start,
+    Day, Layout, Line, NoteRole, SessionFacts, Wanted, compaction, conflicts, knowledge, merge, name, session, start,
 };
 use uuid::Uuid;
 
@@ -61,7 +61,7 @@ impl Vault {
         }
         let note = session::wanted(&facts, layout, today);
         self.put(&note);
-        for wanted in start::wanted(&facts, Some(&one.project), layout, today) {
+        for wanted in start::wanted_pages(&facts, Some(&one.project), layout, today) {
             self.put(&wanted);
         }
         facts
@@ -71,10 +71,10 @@ impl Vault {
         let path = session::wanted(facts, layout, today).path;
         let plan = compaction::plan(facts, layout, today);
         plan.updates.iter().for_each(|wanted| self.put(wanted));
-        let copy = compaction::archived(&self.files[&path], today, session::OVER_THRESHOLD);
+        let copy = compaction::archive_copy(&self.files[&path], today, session::OVER_THRESHOLD);
         self.files.insert(plan.archive, copy);
         plan.backlinks.iter().for_each(|wanted| self.put(wanted));
-        let marked = compaction::marked(&self.files[&path], today, session::OVER_THRESHOLD);
+        let marked = compaction::mark_archived(&self.files[&path], today, session::OVER_THRESHOLD);
         self.files.insert(path, marked.text);
     }
 
@@ -119,7 +119,7 @@ impl One {
         let folder = layout.project(&about.project);
         let mut facts = SessionFacts::new(about, Some(&self.project), &episode, &graph);
         let known = vault.files.iter().find_map(|(path, text)| {
-            let is_it = layout.place(path).is_some_and(|place| matches!(place, Place::Session(..)))
+            let is_it = layout.role(path).is_some_and(|role| matches!(role, NoteRole::Session(..)))
                 && session::identity(text)?.session_ids.contains(&self.session.to_string());
             is_it.then(|| path.rsplit('/').next().unwrap_or_default().trim_end_matches(".md").to_owned())
         });
@@ -255,11 +255,11 @@ fn a_forgotten_session_leaves_nothing_and_takes_nothing_of_others() {
         let mut left: Vec<String> = vec![gone.about.note.clone()];
         let mut tags = BTreeSet::new();
         while let Some(target) = left.pop() {
-            tags.insert(forget::tag(&target));
+            tags.insert(forget::target_tag(&target));
             let mut after = BTreeMap::new();
             for (path, text) in std::mem::take(&mut vault.files) {
-                let is_own = match layout().place(&path) {
-                    Some(Place::Session(_, name) | Place::Archived(_, name)) => name == target,
+                let is_own = match layout().role(&path) {
+                    Some(NoteRole::Session(_, name) | NoteRole::Archived(_, name)) => name == target,
                     _ => false,
                 };
                 let out = if is_own { forget::forget_own_note(&text) } else { forget::forget_target(&text, &target) };
@@ -274,7 +274,7 @@ fn a_forgotten_session_leaves_nothing_and_takes_nothing_of_others() {
         for (path, text) in &vault.files {
             assert!(!path.contains(&gone.about.note) && !text.contains(&gone.about.note), "{path}\n{text}");
             assert_eq!(conflicts(text), 0, "{path}");
-            assert_eq!(forget::remembered(text).intersection(&tags).next(), None, "{path}\n{text}");
+            assert_eq!(forget::remembered_tags(text).intersection(&tags).next(), None, "{path}\n{text}");
         }
         assert_eq!(vault.findings(), Vec::<String>::new());
     }

@@ -11,7 +11,7 @@ use baton_words::{WordList, is_stop, language};
 pub(super) const MAX_WRAPPERS: usize = 2;
 /// Words of at most this many letters have no plural and are no part of a name.
 const SHORT_WORD: usize = 3;
-/// Fewest words of which a line may lack one.
+/// Fewest words in a question of which a line may lack one.
 const LEAST_WORDS: usize = 3;
 /// Words of a request that do not say what is to be done.
 static FILLING: WordList = WordList::words(crate::WORDS, "filling words");
@@ -142,7 +142,7 @@ impl CommandQuery {
         }
     }
 
-    pub(super) fn fit(&self, command: &Command, line: &Line) -> Option<Fit> {
+    pub(super) fn fit_of(&self, command: &Command, line: &Line) -> Option<Fit> {
         let fits = self.fits(command);
         if self.is_typed_in(&line.text) {
             return Some(Fit::Typed);

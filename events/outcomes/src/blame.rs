@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::file_query::{FileQuery, Fit, is_same_path, means_file};
-use super::rate::{counted, time};
+use super::rate::{format_count, format_time};
 use super::{Witness, touched};
 use baton_conversation::record::Timestamp;
 use baton_events::schema::outcomes::{Decided, File};
@@ -86,7 +86,7 @@ fn candidates<'w>(asked: &FileQuery, witnesses: &'w [Witness], own: Option<&str>
     for witness in witnesses {
         let project = witness.project.as_deref();
         for path in paths(witness) {
-            if let Some(fit) = asked.fit(project, path) {
+            if let Some(fit) = asked.fit_of(project, path) {
                 files.entry((project, path)).or_insert((fit, 0)).1 += 1;
             }
         }
@@ -166,11 +166,16 @@ fn answer_for(meant: &Target<'_>, witnesses: &[Witness], limit: usize) -> Blame 
     let (changed, read) = (count(|session| session.modified), count(|session| session.read > 0));
     let (decided, renamed) =
         (count(|session| !session.decisions.is_empty()), count(|session| session.renamed.is_some()));
-    let how_often =
-        |count: u32| if count == 0 { "in no session".to_owned() } else { format!("in {}", counted(count, "session")) };
+    let how_often = |count: u32| {
+        if count == 0 { "in no session".to_owned() } else { format!("in {}", format_count(count, "session")) }
+    };
     let shown = match meant.many {
         true => {
-            format!("{} ({})", meant.shown, counted(u32::try_from(meant.names.len()).unwrap_or(u32::MAX), "known file"))
+            format!(
+                "{} ({})",
+                meant.shown,
+                format_count(u32::try_from(meant.names.len()).unwrap_or(u32::MAX), "known file")
+            )
         }
         false => meant.shown.clone(),
     };
@@ -217,7 +222,7 @@ fn session_row(witness: &Witness, meant: &Target<'_>) -> Option<BlameSession> {
         text: one.excerpt.text.clone(),
         session_id: witness.session.clone(),
         line: one.excerpt.line,
-        at: time(one.excerpt.at),
+        at: format_time(one.excerpt.at),
     };
     // Decisions that name the file come first.
     let mut decided: Vec<&Decided> = outcomes.decisions.iter().rev().filter(is_about).collect();

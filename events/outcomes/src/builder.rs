@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use super::retry::Retries;
 use super::run::{self, Programs};
 use super::sequence::{self, Sequences};
-use super::{MAX_CALLS, MAX_DECISIONS, MAX_FILES, MAX_MOVES, MAX_TROUBLES, touched, trouble};
+use super::{MAX_CALLS, MAX_DECISIONS, MAX_FAILURES, MAX_FILES, MAX_MOVES, failure_history, touched};
 use baton_conversation::hash::Mark;
 use baton_conversation::item::{Body, Item};
 use baton_episode::digest::{Action, Attempt, Episode, attempts};
 use baton_events::schema::outcomes::{
-    Calls, Command, Decided, Ended, File, Kind, Move, OUTCOMES_VERSION, Outcomes, Row, Touch, Trouble, millis,
+    Calls, Command, Decided, Ended, FailureHistory, File, Kind, Move, OUTCOMES_VERSION, Outcomes, Row, Touch, millis,
 };
 use baton_graph::Surroundings;
 
@@ -23,7 +23,7 @@ pub(super) struct OutcomeBuilder {
     programs: Programs,
     retries: Retries,
     sequences: Sequences,
-    troubles: Vec<Trouble>,
+    failures: Vec<FailureHistory>,
     files: BTreeMap<String, File>,
     moves: Vec<Move>,
     decisions: Vec<Decided>,
@@ -65,8 +65,8 @@ impl OutcomeBuilder {
         self.rounds = counted + usize::from(prompted);
         let mut left_out = self.left_out;
         let mut bounded = |count: usize| left_out = left_out.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
-        self.troubles.extend(trouble::troubles(&all, episode, at, &mut bounded));
-        keep_last(&mut self.troubles, MAX_TROUBLES, &mut bounded);
+        self.failures.extend(failure_history::failure_histories(&all, episode, at, &mut bounded));
+        keep_last(&mut self.failures, MAX_FAILURES, &mut bounded);
         self.moves.extend(touched::moves(&all, episode, at));
         keep_last(&mut self.moves, MAX_MOVES, &mut bounded);
         self.decisions.extend(touched::decisions(&all, episode, at));
@@ -92,7 +92,7 @@ impl OutcomeBuilder {
         Outcomes {
             v: OUTCOMES_VERSION,
             commands,
-            troubles: self.troubles,
+            failures: self.failures,
             retries,
             sequences,
             files,
@@ -126,7 +126,7 @@ fn noted_call(attempt: &Attempt<'_>, round: usize) -> NotedCall {
     let mut counts = Vec::new();
     let mut line = String::new();
     if let Action::Command { text, ran } = &attempt.what {
-        let counted = ran.iter().filter(|program| run::counts(program));
+        let counted = ran.iter().filter(|program| run::is_counted(program));
         counts.extend(counted.map(|program| (program.name.clone(), run::kind(attempt.ended, program))));
         line.clone_from(text);
     }

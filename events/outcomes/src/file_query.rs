@@ -66,7 +66,7 @@ impl FileQuery {
     }
 
     /// Returns whether a file of a project matches, and how well.
-    pub(super) fn fit(&self, project: Option<&str>, path: &str) -> Option<Fit> {
+    pub(super) fn fit_of(&self, project: Option<&str>, path: &str) -> Option<Fit> {
         let asked = self.text.as_str();
         let project = project.map(|project| project.trim_end_matches(['/', '\\']));
         // The part of an absolute path below its project.
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_path_is_meant_by_any_part_that_says_which() {
         let check = |asked: &str, expected: &str| {
-            let found = match FileQuery::read(asked).fit(Some("/srv/shop"), "src/auth/token.rs") {
+            let found = match FileQuery::read(asked).fit_of(Some("/srv/shop"), "src/auth/token.rs") {
                 None => "no",
                 Some(Fit::Whole) => "whole",
                 Some(Fit::InProject) => "in project",
@@ -246,7 +246,7 @@ mod tests {
             check(asked, expected);
         }
         let long = format!("{}x", "*/".repeat(300));
-        assert!(FileQuery::read(&long).fit(None, &"a/".repeat(300)).is_none());
+        assert!(FileQuery::read(&long).fit_of(None, &"a/".repeat(300)).is_none());
         assert!(fits_part("*a*a*a*b", &"a".repeat(60)) || !fits_part("*a*b", "aaaa"));
     }
 

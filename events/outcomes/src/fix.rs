@@ -1,4 +1,4 @@
-//! What made a failure go away, and what was tried in vain.
+//! Answers `fix`: what made a failure go away, and what did not.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,13 +6,13 @@ use std::ops::Range;
 
 use super::Witness;
 use super::general::{general_message, last_time};
-use super::how::newer;
+use super::how::later_quote;
 use super::likeness::{Likeness, without_random_tails};
 use super::mends::{is_over, only_checks};
-use super::rate::{counted, time, times};
+use super::rate::{format_count, format_time, format_times};
 use baton_conversation::filter::{is_echo, telling_line};
 use baton_episode::digest::{NOT_CHECKED, PASSED_LATER, one_line};
-use baton_events::schema::outcomes::Trouble;
+use baton_events::schema::outcomes::FailureHistory;
 use baton_graph::error_name;
 use baton_protocol::answer::{Fix, FixAccount, FixMatch, FixRow, FixTried, Quote};
 
@@ -26,7 +26,7 @@ const MAX_ROWS: usize = 3;
 const MAX_COMMANDS: usize = 4;
 /// Minimum likeness of the same failure.
 const SAME: f32 = 0.97;
-/// Share of words that stands for a line of which all words are asked about.
+/// Share of words that counts as asking about the whole line.
 const WHOLE_LINE: f32 = 0.9;
 /// Number of distinguishing words that a part of a line must have in a row.
 const PART_WORDS: usize = 3;
@@ -134,7 +134,7 @@ impl FixQuery {
     }
 
     /// Returns the share of its words that stand anywhere in a text, also inside of others.
-    pub fn fit(&self, text: &str) -> f32 {
+    pub fn fit_of(&self, text: &str) -> f32 {
         let text = text.to_lowercase();
         let (mut all, mut found) = (0u16, 0u16);
         for word in self.telling.words() {
@@ -158,7 +158,7 @@ impl FixQuery {
         let has_line = !self.telling.is_general() && named.name.contains(&self.telling.name);
         match (has_line && self.telling.is_telling()) || self.lines.contains(&named.name) {
             true => 1.0,
-            // What is asked may say more than the line: where the failure occurred, in which test.
+            // The question may say more than the line: where it failed, in which test.
             false if named.share_in(&self.telling) > WHOLE_LINE => WHOLE_LINE,
             false => self.telling.share_in(&named),
         }
@@ -181,17 +181,17 @@ impl FixQuery {
             return Some(1.0);
         }
         let of_line = bare.len() >= TELLING_BYTES && self.lines.contains(bare) || self.is_part_of(error);
-        of_line.then_some(SAME).or_else(|| self.telling.to(&Likeness::named(error.to_owned())))
+        of_line.then_some(SAME).or_else(|| self.telling.similarity_to(&Likeness::named(error.to_owned())))
     }
 }
 
 /// Everything known about one failure from all sessions.
 #[derive(Default)]
-struct FailureHistory<'a> {
+struct KnownFailure<'a> {
     likeness: f32,
-    last: Option<(&'a Trouble, &'a Witness)>,
+    last: Option<(&'a FailureHistory, &'a Witness)>,
     /// The occurrence that is told: the last one that was resolved, else the last one.
-    told: Option<(&'a Trouble, &'a Witness)>,
+    told: Option<(&'a FailureHistory, &'a Witness)>,
     commands: BTreeMap<&'a str, u32>,
     seen: u32,
     sessions: BTreeSet<&'a str>,
@@ -208,71 +208,73 @@ struct FailureHistory<'a> {
 
 /// Returns what is known about a failure, at most `limit` matches. The newest witness must come first.
 pub fn fix(asked: &FixQuery, witnesses: &[Witness], limit: usize) -> Fix {
-    let mut known: BTreeMap<String, FailureHistory<'_>> = BTreeMap::new();
+    let mut known: BTreeMap<String, KnownFailure<'_>> = BTreeMap::new();
     let mut judged: BTreeMap<&str, Option<(f32, String)>> = BTreeMap::new();
     for witness in witnesses {
-        for trouble in &witness.outcomes.troubles {
+        for failure in &witness.outcomes.failures {
             let judge = || {
-                let name = without_random_tails(&trouble.error);
+                let name = without_random_tails(&failure.error);
                 asked.likeness(&name).map(|likeness| (likeness, name))
             };
-            let Some((likeness, name)) = judged.entry(&trouble.error).or_insert_with(judge).clone() else { continue };
+            let Some((likeness, name)) = judged.entry(&failure.error).or_insert_with(judge).clone() else { continue };
             let known = known.entry(name).or_default();
             known.likeness = likeness;
-            known.add(trouble, witness);
+            known.add(failure, witness);
         }
     }
-    let mut ranked: Vec<FailureHistory<'_>> = known.into_values().collect();
+    let mut ranked: Vec<KnownFailure<'_>> = known.into_values().collect();
     ranked.sort_by(|a, b| {
-        let at = |known: &FailureHistory<'_>| known.last.and_then(|(trouble, _)| last_time(trouble));
+        let at = |known: &KnownFailure<'_>| known.last.and_then(|(failure, _)| last_time(failure));
         b.likeness.total_cmp(&a.likeness).then_with(|| (b.resolved, at(b)).cmp(&(a.resolved, at(a))))
     });
     // Similar failures are counted in the message only if the same failure is not known.
-    let exact = ranked.first().is_some_and(FailureHistory::is_same);
+    let exact = ranked.first().is_some_and(KnownFailure::is_same);
     let meant = || ranked.iter().filter(|known| known.is_same() == exact);
     let (seen, resolved) = meant().fold((0, 0), |(seen, resolved), one| (seen + one.seen, resolved + one.resolved));
     let around = match meant().map(|one| one.around).sum() {
         0 => String::new(),
-        around => format!(", got around {}", times(around)),
+        around => format!(", got around {}", format_times(around)),
     };
     // A failure that was left unresolved anywhere is not reported as unsure.
     let unsure = resolved == 0 && meant().all(|one| one.unresolved.is_none());
     let sessions: BTreeSet<&str> = meant().flat_map(|known| known.sessions.iter().copied()).collect();
-    let sessions = counted(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
+    let sessions = format_count(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
     let like = if exact { "" } else { "others like it were " };
     let message = match (seen, resolved) {
         (0, _) => "not seen as a failure in any session that is known".to_owned(),
         (seen, 0) if unsure => {
-            format!("{like}seen {} in {sessions}; it ran again, and how that ended is not known", times(seen))
+            format!("{like}seen {} in {sessions}; it ran again, and how that ended is not known", format_times(seen))
         }
-        (seen, 0) => format!("{like}seen {} in {sessions}, no resolution seen{around}", times(seen)),
-        (seen, resolved) => format!("{like}seen {} in {sessions}, went away {}{around}", times(seen), times(resolved)),
+        (seen, 0) => format!("{like}seen {} in {sessions}, no resolution seen{around}", format_times(seen)),
+        (seen, resolved) => {
+            format!("{like}seen {} in {sessions}, went away {}{around}", format_times(seen), format_times(resolved))
+        }
     };
     if seen == 0 && asked.is_general() {
         return Fix { message: general_message(&asked.line, witnesses), error: asked.line.clone(), ..Fix::default() };
     }
     // Beside the failure itself, those that are only similar say nothing.
     let told = ranked.into_iter().filter(|known| known.is_same() || !exact);
-    let matches = told.take(limit).map(FailureHistory::into_match).collect();
+    let matches = told.take(limit).map(KnownFailure::into_match).collect();
     Fix { message, error: asked.line.clone(), matches, ..Fix::default() }
 }
 
-impl<'a> FailureHistory<'a> {
-    fn add(&mut self, trouble: &'a Trouble, witness: &'a Witness) {
-        if self.last.is_none_or(|(known, _)| last_time(trouble) > last_time(known)) {
-            self.last = Some((trouble, witness));
+impl<'a> KnownFailure<'a> {
+    fn add(&mut self, failure: &'a FailureHistory, witness: &'a Witness) {
+        if self.last.is_none_or(|(known, _)| last_time(failure) > last_time(known)) {
+            self.last = Some((failure, witness));
         }
-        let worth = |trouble: &Trouble| (trouble.fix.is_some(), last_time(trouble));
-        if self.told.is_none_or(|(known, _)| worth(trouble) > worth(known)) {
-            self.told = Some((trouble, witness));
+        let worth = |failure: &FailureHistory| (failure.fix.is_some(), last_time(failure));
+        if self.told.is_none_or(|(known, _)| worth(failure) > worth(known)) {
+            self.told = Some((failure, witness));
         }
-        self.seen = self.seen.saturating_add(trouble.times);
+        self.seen = self.seen.saturating_add(failure.times);
         self.sessions.insert(&witness.session);
-        if !trouble.command.is_empty() {
-            *self.commands.entry(&trouble.command).or_default() += 1;
+        if !failure.command.is_empty() {
+            *self.commands.entry(&failure.command).or_default() += 1;
         }
         let mut is_new = |line: u64| self.counted.insert((witness.session.as_str(), line));
-        for tried in trouble.tried.iter().filter(|tried| is_new(tried.line)) {
+        for tried in failure.tried.iter().filter(|tried| is_new(tried.line)) {
             // A check is no attempt.
             let mut commands = sorted(&tried.commands);
             commands.retain(|line| !only_checks(line));
@@ -281,10 +283,10 @@ impl<'a> FailureHistory<'a> {
             }
             let done = tried.commands.iter().filter(|line| commands.contains(&line.as_str())).cloned().collect();
             let entry = self.tried.entry((sorted(&tried.files), commands)).or_default();
-            let newest = entry.count == 0 || time(tried.at) > entry.at;
+            let newest = entry.count == 0 || format_time(tried.at) > entry.at;
             entry.count += 1;
             if newest {
-                let then = if error_name(&tried.error) == trouble.error { String::new() } else { tried.error.clone() };
+                let then = if error_name(&tried.error) == failure.error { String::new() } else { tried.error.clone() };
                 *entry = FixTried {
                     files: tried.files.clone(),
                     commands: done,
@@ -292,11 +294,11 @@ impl<'a> FailureHistory<'a> {
                     count: entry.count,
                     session_id: witness.session.clone(),
                     line: tried.line,
-                    at: time(tried.at),
+                    at: format_time(tried.at),
                 };
             }
         }
-        match &trouble.fix {
+        match &failure.fix {
             // One success that fixed several failures counts once.
             Some(fix) if !self.counted.insert((witness.session.as_str(), fix.line)) => {}
             Some(fix) => {
@@ -304,10 +306,10 @@ impl<'a> FailureHistory<'a> {
                 self.resolved += u32::from(ended);
                 self.around += u32::from(!ended);
                 if !ended {
-                    self.unresolved = newer(self.unresolved.take(), Some(place(trouble, witness)));
+                    self.unresolved = later_quote(self.unresolved.take(), Some(place(failure, witness)));
                 }
                 let entry = self.fixes.entry((sorted(&fix.files), sorted(&fix.commands))).or_default();
-                let newest = entry.count == 0 || time(fix.at) > entry.at;
+                let newest = entry.count == 0 || format_time(fix.at) > entry.at;
                 entry.count += 1;
                 if newest {
                     *entry = FixRow {
@@ -318,14 +320,14 @@ impl<'a> FailureHistory<'a> {
                         session_id: witness.session.clone(),
                         project: witness.project.clone(),
                         line: fix.line,
-                        at: time(fix.at),
+                        at: format_time(fix.at),
                     };
                 }
             }
-            None if trouble.mended_by_fork => {}
-            None if trouble.unsure => self.unsure += 1,
+            None if failure.mended_by_fork => {}
+            None if failure.unsure => self.unsure += 1,
             None => {
-                self.unresolved = newer(self.unresolved.take(), Some(place(trouble, witness)));
+                self.unresolved = later_quote(self.unresolved.take(), Some(place(failure, witness)));
             }
         }
     }
@@ -340,8 +342,9 @@ impl<'a> FailureHistory<'a> {
         let mut fixes: Vec<FixRow> = self.fixes.into_values().collect();
         // Fixes that claim something come first, then the frequent ones, those that name files or commands before others.
         let says = |row: &FixRow| !row.files.is_empty() || !row.commands.is_empty();
-        fixes
-            .sort_by_key(|row| (Reverse(claims(row)), Reverse(row.count), Reverse(says(row)), Reverse(row.at.clone())));
+        fixes.sort_by_key(|row| {
+            (Reverse(names_fix(row)), Reverse(row.count), Reverse(says(row)), Reverse(row.at.clone()))
+        });
         fixes.truncate(MAX_ROWS);
         let mut tried: Vec<FixTried> = self.tried.into_values().collect();
         tried.sort_by_key(|row| (Reverse(row.count), Reverse(row.at.clone())));
@@ -349,26 +352,26 @@ impl<'a> FailureHistory<'a> {
         let mut commands: Vec<(&str, u32)> = self.commands.into_iter().collect();
         commands.sort_by_key(|(name, count)| (Reverse(*count), *name));
         FixMatch {
-            error: self.last.map(|(trouble, _)| trouble.text.clone()).unwrap_or_default(),
+            error: self.last.map(|(failure, _)| failure.text.clone()).unwrap_or_default(),
             same,
             commands: commands.into_iter().take(MAX_COMMANDS).map(|(name, _)| name.to_owned()).collect(),
             seen: self.seen,
             sessions: u32::try_from(self.sessions.len()).unwrap_or(u32::MAX),
             resolved: self.resolved,
             unsure: self.unsure,
-            last_seen: self.last.and_then(|(trouble, _)| time(last_time(trouble))),
+            last_seen: self.last.and_then(|(failure, _)| format_time(last_time(failure))),
             fixes,
             tried_in_vain: tried,
             unresolved: self.unresolved,
-            account: self.told.map(|(trouble, witness)| FixAccount {
-                text: trouble.text.clone(),
+            account: self.told.map(|(failure, witness)| FixAccount {
+                text: failure.text.clone(),
                 role: "output".to_owned(),
                 same,
-                times: trouble.times.max(1),
+                times: failure.times.max(1),
                 session_id: witness.session.clone(),
                 project: witness.project.clone(),
-                line: trouble.line.max(trouble.last_line),
-                at: time(last_time(trouble)),
+                line: failure.line.max(failure.last_line),
+                at: format_time(last_time(failure)),
                 ..FixAccount::default()
             }),
         }
@@ -389,7 +392,7 @@ fn plain_part(line: &str) -> Option<String> {
 }
 
 /// Returns true if a row says what made the failure go away.
-pub fn claims(row: &FixRow) -> bool {
+pub fn names_fix(row: &FixRow) -> bool {
     row.text != PASSED_LATER && !row.text.ends_with(NOT_CHECKED)
 }
 
@@ -399,7 +402,7 @@ pub fn claims(row: &FixRow) -> bool {
 pub fn summary(fix: Fix) -> Fix {
     let best = fix.matches.first().filter(|known| known.same);
     let accounts = || fix.matches.iter().filter_map(|known| known.account.as_ref()).chain(&fix.accounts);
-    let row = best.and_then(|known| known.fixes.iter().find(|row| claims(row)));
+    let row = best.and_then(|known| known.fixes.iter().find(|row| names_fix(row)));
     let resolution = row.map(|row| quote(&row.text, &row.session_id, row.line, row.at.as_ref()));
     let changed = |files: &[String], commands: &[String]| files.iter().chain(commands).cloned().collect::<Vec<_>>();
     let failed = best.into_iter().flat_map(|known| &known.tried_in_vain);
@@ -434,7 +437,7 @@ pub fn with_accounts(fix: Fix, (accounts, by_words): (Vec<FixAccount>, bool)) ->
         };
         return Fix { message, ..fix };
     };
-    let sessions = counted(u32::try_from(accounts.len()).unwrap_or(u32::MAX), "session");
+    let sessions = format_count(u32::try_from(accounts.len()).unwrap_or(u32::MAX), "session");
     if first.same && !fix.matches.iter().any(|known| known.error.contains(&fix.error)) {
         // Failures that are only similar say nothing beside the failure itself.
         let message = format!("its line stands in {sessions}; what was said and done about it there");
@@ -451,9 +454,9 @@ pub fn with_accounts(fix: Fix, (accounts, by_words): (Vec<FixAccount>, bool)) ->
 }
 
 /// Returns where the failure last occurred.
-fn place(trouble: &Trouble, witness: &Witness) -> Quote {
-    let line = trouble.line.max(trouble.last_line);
-    quote(&trouble.text, &witness.session, line, time(last_time(trouble)).as_ref())
+fn place(failure: &FailureHistory, witness: &Witness) -> Quote {
+    let line = failure.line.max(failure.last_line);
+    quote(&failure.text, &witness.session, line, format_time(last_time(failure)).as_ref())
 }
 
 fn sorted(list: &[String]) -> Vec<&str> {

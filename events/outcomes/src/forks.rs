@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Witness;
 use super::sequence::Sequences;
-use baton_events::schema::outcomes::{Calls, Ended, Excerpt, Outcomes, Row, Touch, Trouble, decode_calls};
+use baton_events::schema::outcomes::{Calls, Ended, Excerpt, FailureHistory, Outcomes, Row, Touch, decode_calls};
 
 /// Removes from each witness what it has copied from an older one. `elder` orders two session ids, the older first.
 /// Each call counts once per family. A failure in the copied part counts where it first occurred; a fork that repaired
@@ -35,10 +35,10 @@ pub fn remove_copies(witnesses: &mut [Witness], elder: &dyn Fn(&str, &str) -> Or
                 let marks = calls.rows.iter().filter(|row| mended.contains(&row.line)).map(|row| row.mark);
                 let elders: Vec<(usize, u64)> = marks.filter_map(|mark| seen.get(&mark)).flatten().copied().collect();
                 for (elder, line) in elders {
-                    let troubles = &mut witnesses[elder].outcomes.troubles;
+                    let failures = &mut witnesses[elder].outcomes.failures;
                     let same =
-                        troubles.iter_mut().filter(|trouble| trouble.line == line || trouble.again.contains(&line));
-                    same.for_each(|trouble| trouble.mended_by_fork = true);
+                        failures.iter_mut().filter(|failure| failure.line == line || failure.again.contains(&line));
+                    same.for_each(|failure| failure.mended_by_fork = true);
                 }
             }
             for row in calls.rows.iter().filter(|row| row.mark != 0) {
@@ -73,7 +73,7 @@ fn subtract(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<u64>) -> B
     outcomes.retries.retain(|retry| !copied.contains(&retry.to));
     drop_copied_files(outcomes, calls, copied);
     let mut mended = BTreeSet::new();
-    outcomes.troubles.retain_mut(|trouble| keep_own_part(trouble, calls, copied, &mut mended));
+    outcomes.failures.retain_mut(|failure| keep_own_part(failure, calls, copied, &mut mended));
     mended
 }
 
@@ -111,28 +111,33 @@ fn subtract_sequences(outcomes: &mut Outcomes, calls: &Calls, copied: &BTreeSet<
 }
 
 /// Removes the copied part of a failure; returns true if anything of it is the session's own.
-fn keep_own_part(trouble: &mut Trouble, calls: &Calls, copied: &BTreeSet<u64>, mended: &mut BTreeSet<u64>) -> bool {
-    let lines = std::iter::once(trouble.line).chain(trouble.again.iter().copied());
+fn keep_own_part(
+    failure: &mut FailureHistory,
+    calls: &Calls,
+    copied: &BTreeSet<u64>,
+    mended: &mut BTreeSet<u64>,
+) -> bool {
+    let lines = std::iter::once(failure.line).chain(failure.again.iter().copied());
     let theirs: Vec<u64> = lines.filter(|line| copied.contains(line)).collect();
     if theirs.is_empty() {
         return true;
     }
     // Only the first repetitions are kept by line; for the others, count the failures after the copy.
-    let (kept, last) = (1 + trouble.again.len(), trouble.last_line.max(trouble.line));
+    let (kept, last) = (1 + failure.again.len(), failure.last_line.max(failure.line));
     let is_its_own = |row: &&Row| row.ended == Ended::Failed && row.line <= last && !copied.contains(&row.line);
-    let own = match (copied.last(), usize::try_from(trouble.times)) {
+    let own = match (copied.last(), usize::try_from(failure.times)) {
         (Some(end), _) if last <= *end => 0,
         (_, Ok(times)) if times > kept => calls.rows.iter().filter(is_its_own).count(),
         _ => usize::MAX,
     };
-    trouble.times = trouble.times.saturating_sub(u32::try_from(theirs.len()).unwrap_or(u32::MAX));
-    trouble.times = trouble.times.min(u32::try_from(own).unwrap_or(u32::MAX));
-    trouble.tried.retain(|tried| !copied.contains(&tried.line));
-    trouble.fix = trouble.fix.take().filter(|fix| !copied.contains(&fix.line));
-    if trouble.fix.is_some() {
+    failure.times = failure.times.saturating_sub(u32::try_from(theirs.len()).unwrap_or(u32::MAX));
+    failure.times = failure.times.min(u32::try_from(own).unwrap_or(u32::MAX));
+    failure.tried.retain(|tried| !copied.contains(&tried.line));
+    failure.fix = failure.fix.take().filter(|fix| !copied.contains(&fix.line));
+    if failure.fix.is_some() {
         mended.extend(theirs);
     }
-    trouble.fix.is_some() || trouble.times > 0
+    failure.fix.is_some() || failure.times > 0
 }
 
 #[cfg(test)]

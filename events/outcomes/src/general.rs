@@ -1,4 +1,4 @@
-//! What is told of a failure whose line any failure may have: `npm ERR! code 1`.
+//! The answer for a line that many failures share: `npm ERR! code 1`.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::likeness::Likeness;
 use super::{SHORT_CHARS, Witness};
 use baton_episode::digest::one_line;
-use baton_events::schema::outcomes::Trouble;
+use baton_events::schema::outcomes::FailureHistory;
 
 /// Maximum number of commands whose last failure is told.
 const MOST: usize = 3;
@@ -14,20 +14,20 @@ const MOST: usize = 3;
 /// Says that a failure is too general, with the last ones of each command of a program that it names.
 pub(super) fn general_message(line: &str, witnesses: &[Witness]) -> String {
     let said: Vec<String> = line.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
-    let mut last: BTreeMap<&str, &Trouble> = BTreeMap::new();
-    for trouble in witnesses.iter().flat_map(|witness| &witness.outcomes.troubles) {
-        let program = trouble.command.split(' ').next().filter(|program| !program.is_empty());
+    let mut last: BTreeMap<&str, &FailureHistory> = BTreeMap::new();
+    for failure in witnesses.iter().flat_map(|witness| &witness.outcomes.failures) {
+        let program = failure.command.split(' ').next().filter(|program| !program.is_empty());
         let is_named = program.is_some_and(|program| said.iter().any(|it| it == program));
-        if !is_named || Likeness::of(&trouble.text).is_general() {
+        if !is_named || Likeness::of(&failure.text).is_general() {
             continue;
         }
-        let known = last.entry(&trouble.command).or_insert(trouble);
-        if last_time(trouble) > last_time(known) {
-            *known = trouble;
+        let known = last.entry(&failure.command).or_insert(failure);
+        if last_time(failure) > last_time(known) {
+            *known = failure;
         }
     }
-    let mut last: Vec<(&str, &Trouble)> = last.into_iter().collect();
-    last.sort_by_key(|(_, trouble)| Reverse(last_time(trouble)));
+    let mut last: Vec<(&str, &FailureHistory)> = last.into_iter().collect();
+    last.sort_by_key(|(_, failure)| Reverse(last_time(failure)));
     let told =
         last.iter().take(MOST).map(|(command, it)| format!("; `{command}`: {}", one_line(&it.text, SHORT_CHARS)));
     let lead = if last.is_empty() { "" } else { "; the last ones of the programs it names" };
@@ -35,8 +35,8 @@ pub(super) fn general_message(line: &str, witnesses: &[Witness]) -> String {
 }
 
 /// Returns when a failure last occurred.
-pub(super) fn last_time(trouble: &Trouble) -> Option<i64> {
-    trouble.last_at.or(trouble.at)
+pub(super) fn last_time(failure: &FailureHistory) -> Option<i64> {
+    failure.last_at.or(failure.at)
 }
 
 #[cfg(test)]

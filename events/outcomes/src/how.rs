@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::asked_check::AskedCheck;
 use super::asked_command::{CommandQuery, Fit, MAX_WRAPPERS, program, without_run, words};
 use super::mends::mending_commands;
-use super::rate::{counted, describe, part, passes_on, percent, runs, time, times};
+use super::rate::{describe, format_count, format_time, format_times, part_of_runs, passes_on, percent, runs};
 use super::{TOO_FEW, Witness};
 use baton_events::schema::outcomes::{Command, Ended, Excerpt, Line, Tally};
 use baton_protocol::answer::{How, HowLine, HowSubcommand, Quote, Runs};
@@ -59,7 +59,7 @@ struct LineRuns<'a> {
     runs: Tally,
     /// The last run.
     last: Option<(&'a Line, &'a str)>,
-    /// The last run that succeeded, or of which no failure is known.
+    /// The last run that succeeded, or is not known to have failed.
     good: Option<&'a Line>,
     /// Sessions in which it succeeded.
     worked_in: u32,
@@ -81,7 +81,7 @@ pub fn how(asked: &str, witnesses: &[Witness], project: Option<&str>, limit: usi
             return done;
         }
     }
-    // What never worked behind a wrapper may work without it.
+    // A command that never worked in a wrapper may work without it.
     let words: Vec<&str> = asked.split_whitespace().collect();
     let shorter = (1..=MAX_WRAPPERS.min(words.len())).map(|at| words[at..].join(" ")).filter(|rest| !rest.is_empty());
     let mut worked = shorter.filter_map(|rest| {
@@ -103,7 +103,7 @@ fn lookup(asked: &str, query: CommandQuery, witnesses: &[Witness], project: Opti
         };
         witnesses.iter().flat_map(of_witness)
     };
-    let fits = all().filter_map(|one| Some((query.fit(one.1, one.2)?, one)));
+    let fits = all().filter_map(|one| Some((query.fit_of(one.1, one.2)?, one)));
     let fits: Vec<(Fit, (&Witness, &Command, &Line))> = fits.collect();
     let best = fits.iter().map(|(fit, _)| *fit).max();
     // A program alone is asked about with everything that runs it.
@@ -139,9 +139,9 @@ fn lookup(asked: &str, query: CommandQuery, witnesses: &[Witness], project: Opti
             text: said.text.clone(),
             session_id: witness.session.clone(),
             line: said.line,
-            at: time(said.at),
+            at: format_time(said.at),
         });
-        last_failure = newer(last_failure, failure);
+        last_failure = later_quote(last_failure, failure);
     }
     let runs_of_all = runs(&tally);
     let passes_on = passes_on(&tally);
@@ -169,7 +169,7 @@ fn lookup(asked: &str, query: CommandQuery, witnesses: &[Witness], project: Opti
     let is_other = !by_words && best.is_some_and(|fit| fit < Fit::Typed) && !is_known;
     let shown = if is_other && has_more { query.name.clone() } else { asked.trim().to_owned() };
     let is_part = matches!(best, Some(Fit::Part | Fit::Kind));
-    let in_sessions = counted(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
+    let in_sessions = format_count(u32::try_from(sessions.len()).unwrap_or(u32::MAX), "session");
     let subject = match (by_words, is_other && !has_more) {
         _ if is_part => "lines like it".to_owned(),
         _ if is_named => format!("lines with `{}` in a name", query.more.join(" ")),
@@ -181,9 +181,9 @@ fn lookup(asked: &str, query: CommandQuery, witnesses: &[Witness], project: Opti
         0 if query.looks && !query.is_prose => format!("`{shown}` only looks; runs of such commands are not counted"),
         0 => format!("no known session ran `{shown}`"),
         count @ 1..TOO_FEW if !by_words && !is_named => {
-            format!("{subject} was seen {}, too few to say how it usually ends", times(count))
+            format!("{subject} was seen {}, too few to say how it usually ends", format_times(count))
         }
-        count => format!("{subject} ran {} in {in_sessions}: {}", times(count), describe(&runs_of_all)),
+        count => format!("{subject} ran {} in {in_sessions}: {}", format_times(count), describe(&runs_of_all)),
     };
     let message = match is_other {
         _ if is_part => format!("no line has all of `{}`; nearest: {message}", asked.trim()),
@@ -199,7 +199,7 @@ fn lookup(asked: &str, query: CommandQuery, witnesses: &[Witness], project: Opti
     if query.is_whole_program() && !by_words && names.keys().any(|name| *name != query.name) {
         let told = |(name, tally): (&&str, &Tally)| HowSubcommand {
             command: (**name).to_owned(),
-            runs: part(tally, passes_on),
+            runs: part_of_runs(tally, passes_on),
         };
         subcommands = names.iter().map(told).collect();
         subcommands.sort_by(|a, b| (Reverse(a.runs.count), &a.command).cmp(&(Reverse(b.runs.count), &b.command)));
@@ -220,7 +220,7 @@ fn lookup(asked: &str, query: CommandQuery, witnesses: &[Witness], project: Opti
     }
 }
 
-/// What is known of a line; later ones are better.
+/// Knowledge about a line; later variants are better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     /// It failed, and was never seen to succeed.
@@ -261,8 +261,8 @@ impl<'a> LineRuns<'a> {
         Some(HowLine {
             text: shown.text.clone(),
             purpose: shown.purpose.clone(),
-            runs: part(&self.runs, passes_on),
-            last_seen: time(last.at),
+            runs: part_of_runs(&self.runs, passes_on),
+            last_seen: format_time(last.at),
             last_outcome: last.ended.as_str().to_owned(),
             session_id: session.to_owned(),
             line: last.line,
@@ -275,17 +275,18 @@ impl<'a> LineRuns<'a> {
 pub fn with_other_projects(how: How, elsewhere: Runs) -> How {
     let rate = |of: u32| format!(", {} of {of}", percent(f64::from(elsewhere.ok) / f64::from(of)));
     let rate = elsewhere.success_rate.map(|_| rate(elsewhere.rate_of));
-    let message = format!("{}; in other projects {}{}", how.message, times(elsewhere.count), rate.unwrap_or_default());
+    let message =
+        format!("{}; in other projects {}{}", how.message, format_times(elsewhere.count), rate.unwrap_or_default());
     How { message, elsewhere: Some(elsewhere), ..how }
 }
 
 /// Marks the answer as covering only the newest `read` sessions if `more` were not read.
 #[must_use]
-pub fn of_newest(how: How, read: u32, more: u32) -> How {
+pub fn limited_to_newest(how: How, read: u32, more: u32) -> How {
     let message = if more == 0 {
         how.message
     } else {
-        format!("{}; of the newest {} only", how.message, counted(read, "session"))
+        format!("{}; of the newest {} only", how.message, format_count(read, "session"))
     };
     How { message, more_sessions: more, ..how }
 }
@@ -297,7 +298,7 @@ fn failure_of<'a>(line: &'a Line, command: &'a Command) -> Option<&'a Excerpt> {
 }
 
 /// Returns the later of two places.
-pub(super) fn newer(one: Option<Quote>, other: Option<Quote>) -> Option<Quote> {
+pub(super) fn later_quote(one: Option<Quote>, other: Option<Quote>) -> Option<Quote> {
     match (one, other) {
         (Some(one), Some(other)) => Some(if other.at > one.at { other } else { one }),
         (one, other) => one.or(other),

@@ -8,13 +8,18 @@
 //! A result that cannot be known is unknown: neither a failure nor a success. A program whose exit code is hidden by a
 //! pipe, or shared with other programs of its line, is counted separately from programs that ran alone, unless its
 //! output says how it went. No rate is given for fewer than [`TOO_FEW`] outcomes.
+//!
+//! # Decisions
+//!
+//! - The digest of an episode is the input here, so `episode` is the lower crate.
 
-mod account;
 mod asked_check;
 mod asked_command;
 mod blame;
 mod builder;
 mod diagram;
+mod failure_account;
+mod failure_history;
 mod file_query;
 mod fix;
 mod forks;
@@ -32,17 +37,16 @@ mod sequence;
 #[cfg(test)]
 mod tests;
 mod touched;
-mod trouble;
 
 /// The words of all rules, see [`baton_words`].
 const WORDS: &str = include_str!("words.txt");
 
-pub use account::AccountReader;
 pub use blame::{blame, blame_former, blame_keys};
 pub use diagram::{Format, draw};
-pub use fix::{FixQuery, claims, fix, summary, with_accounts};
+pub use failure_account::AccountReader;
+pub use fix::{FixQuery, fix, names_fix, summary, with_accounts};
 pub use forks::remove_copies;
-pub use how::{how, how_keys, of_newest, with_other_projects};
+pub use how::{how, how_keys, limited_to_newest, with_other_projects};
 pub use patterns::{pairs, patterns};
 pub use pieces::Pieces;
 pub use project::{checks, files};
@@ -62,7 +66,7 @@ pub const MAX_LINES: usize = 200;
 /// Maximum number of distinct lines per program in a session.
 pub const MAX_LINES_OF_ONE: usize = 40;
 /// Maximum number of failures per session; the last ones are kept.
-pub const MAX_TROUBLES: usize = 100;
+pub const MAX_FAILURES: usize = 100;
 /// Maximum number of vain attempts per failure, and of files or commands per attempt.
 pub const MAX_TRIED: usize = 6;
 /// Maximum number of retry loops per session.
@@ -112,7 +116,7 @@ pub fn outcomes(items: &[Item], episode: &Episode, at: &Surroundings<'_>) -> Out
 
 /// Returns the keys by which a session's outcomes are found: its programs, and the words of its lines; and the last components, the extensions and
 /// the directories of files that it read, changed, renamed or decided about.
-pub fn keys(outcomes: &Outcomes) -> BTreeSet<String> {
+pub fn search_keys(outcomes: &Outcomes) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     for command in &outcomes.commands {
         keys.insert(how::command_key(&command.name));
@@ -144,8 +148,8 @@ fn last_part(path: &str) -> &str {
 /// Returns all failures of a session as text, one per line, for searching.
 pub fn errors_text(outcomes: &Outcomes) -> String {
     let mut text = String::new();
-    for trouble in &outcomes.troubles {
-        text.push_str(&trouble.text);
+    for failure in &outcomes.failures {
+        text.push_str(&failure.text);
         text.push('\n');
     }
     text

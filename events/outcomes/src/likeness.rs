@@ -98,7 +98,7 @@ impl Likeness {
 
     /// Returns 1 for the same failure, 0.5 and more for a similar one, `None` for any other. Different error codes are
     /// different failures.
-    pub(super) fn to(&self, other: &Self) -> Option<f32> {
+    pub(super) fn similarity_to(&self, other: &Self) -> Option<f32> {
         if self.name == other.name {
             return Some(1.0);
         }
@@ -140,13 +140,13 @@ mod tests {
     fn failures_are_alike_by_their_words() {
         let check = |one: &str, other: &str, expected: &str| {
             let (one_of, other_of) = (Likeness::of(one), Likeness::of(other));
-            let found = match one_of.to(&other_of) {
+            let found = match one_of.similarity_to(&other_of) {
                 Some(1.0) => "same",
                 Some(_) => "alike",
                 None => "other",
             };
             assert_eq!(found, expected, "{one:?} {other:?}");
-            assert_eq!(other_of.to(&one_of), one_of.to(&other_of));
+            assert_eq!(other_of.similarity_to(&one_of), one_of.similarity_to(&other_of));
         };
         check("thread 'main' panicked at src/a.rs:4:2:", "thread 'main' panicked at src/a.rs:19:7:", "same");
         check("error[E0382]: borrow of moved value: `token`", "error[E0382]: borrow of moved value: `key`", "alike");

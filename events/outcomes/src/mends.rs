@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Witness;
-use super::rate::times;
+use super::rate::format_times;
 use baton_episode::digest::{INSTEAD_OF, NOT_CHECKED, check_kind, checks, programs};
 use baton_events::schema::outcomes::Fix;
 
@@ -17,8 +17,8 @@ pub(super) fn mending_commands(witnesses: &[Witness], is_meant: impl Fn(&str) ->
     let mut by_command: BTreeMap<&str, BTreeSet<(&str, u64)>> = BTreeMap::new();
     let is_alone = |fix: &&Fix| is_over(&fix.text) && fix.files.is_empty() && fix.commands.len() == 1;
     for witness in witnesses {
-        for trouble in witness.outcomes.troubles.iter().filter(|trouble| is_meant(&trouble.command)) {
-            let Some(fix) = trouble.fix.as_ref().filter(is_alone) else { continue };
+        for failure in witness.outcomes.failures.iter().filter(|failure| is_meant(&failure.command)) {
+            let Some(fix) = failure.fix.as_ref().filter(is_alone) else { continue };
             for command in &fix.commands {
                 // One success that fixed several failures counts once.
                 by_command.entry(command).or_default().insert((&witness.session, fix.line));
@@ -30,7 +30,7 @@ pub(super) fn mending_commands(witnesses: &[Witness], is_meant: impl Fn(&str) ->
         by_command.iter().map(|(command, successes)| (*command, count(successes))).collect();
     known.sort_by_key(|(command, count)| (Reverse(*count), *command));
     let told: Vec<String> =
-        known.iter().take(MOST).map(|(command, count)| format!("`{command}` {}", times(*count))).collect();
+        known.iter().take(MOST).map(|(command, count)| format!("`{command}` {}", format_times(*count))).collect();
     (!told.is_empty()).then(|| told.join(", "))
 }
 

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::how::newer;
-use super::rate::{counted, part, passes_on, runs, share, time};
+use super::how::later_quote;
+use super::rate::{format_count, format_time, part_of_runs, passes_on, runs, share};
 use super::{Format, TOO_FEW, Witness, draw};
 use baton_events::schema::outcomes::{Command, Sequence, Tally};
 use baton_protocol::answer::{PatternCommand, PatternLoop, PatternSequence, Patterns, Quote, Runs};
@@ -29,12 +29,12 @@ pub fn patterns(witnesses: &[Witness], project: Option<&str>, limit: usize, form
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     let message = format!(
         "in {}: {} that {}, {} that mostly {}, {} of retrying",
-        counted(sessions, "session"),
-        counted(number(sequences.len()), "sequence"),
+        format_count(sessions, "session"),
+        format_count(number(sequences.len()), "sequence"),
         if sequences.len() == 1 { "repeats" } else { "repeat" },
-        counted(number(failing.len()), "command"),
+        format_count(number(failing.len()), "command"),
         if failing.len() == 1 { "fails" } else { "fail" },
-        counted(number(loops.len()), "kind"),
+        format_count(number(loops.len()), "kind"),
     );
     let more = number([sequences.len(), failing.len(), loops.len()].map(|len| len.saturating_sub(limit)).iter().sum());
     sequences.truncate(limit);
@@ -120,7 +120,7 @@ fn failing(witnesses: &[Witness]) -> Vec<PatternCommand> {
     for (witness, command) in witnesses.iter().flat_map(|one| one.outcomes.commands.iter().map(move |of| (one, of))) {
         let (tally, last) = names.entry(&command.name).or_default();
         *tally = tally.plus(&command.runs);
-        *last = newer(last.take(), failure(witness, command));
+        *last = later_quote(last.take(), failure(witness, command));
         for line in &command.lines {
             let tally = lines.entry((&command.name, &line.text)).or_default();
             *tally = tally.plus(&line.runs);
@@ -130,7 +130,7 @@ fn failing(witnesses: &[Witness]) -> Vec<PatternCommand> {
     let mostly = |tally: &Tally| fails(&runs(tally));
     let of_lines = lines.iter().filter_map(|((name, line), tally)| {
         let whole = names.get(name).map(|(whole, _)| whole)?;
-        let runs = part(tally, passes_on(whole));
+        let runs = part_of_runs(tally, passes_on(whole));
         let told = fails(&runs) && !mostly(whole);
         told.then(|| PatternCommand { command: (*line).to_owned(), runs, last_failure: None })
     });
@@ -149,7 +149,7 @@ fn failure(witness: &Witness, command: &Command) -> Option<Quote> {
         text: excerpt.text.clone(),
         session_id: witness.session.clone(),
         line: excerpt.line,
-        at: time(excerpt.at),
+        at: format_time(excerpt.at),
     })
 }
 
@@ -168,7 +168,7 @@ fn loops(witnesses: &[Witness]) -> Vec<PatternLoop> {
             text: retry.error.clone(),
             session_id: witness.session.clone(),
             line: retry.to,
-            at: time(retry.at),
+            at: format_time(retry.at),
         };
         if found.loops == 1 || place.at > found.last.at {
             found.last = place;

@@ -201,9 +201,9 @@ mod tests {
         let steps = ["cargo test", "git commit"].map(str::to_owned);
         let both = told.sequences.iter().find(|sequence| sequence.steps == steps).unwrap();
         assert_eq!((both.ok, both.failed), (1_000, 0));
-        assert_eq!((told.troubles.len(), told.left_out), (super::super::MAX_TROUBLES, 100));
+        assert_eq!((told.failures.len(), told.left_out), (super::super::MAX_FAILURES, 100));
         // Except those whose success is in the next piece.
-        let fixed = told.troubles.iter().filter(|trouble| trouble.fix.is_some()).count();
+        let fixed = told.failures.iter().filter(|failure| failure.fix.is_some()).count();
         assert!(fixed > 90, "{fixed} of 100");
         assert_eq!(told.calls.rows.len(), 2_000);
     }
@@ -215,7 +215,7 @@ mod tests {
             let items = conversation(prompts, talk);
             let whole = outcomes(&items, &digest(&items, &Show::default()), &at(&session));
             let pieces = in_pieces(&items, &session);
-            let pieces = if prompts > 100 { Outcomes { troubles: whole.troubles.clone(), ..pieces } } else { pieces };
+            let pieces = if prompts > 100 { Outcomes { failures: whole.failures.clone(), ..pieces } } else { pieces };
             assert_eq!(pieces, whole, "{prompts} prompts");
         }
     }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::rate::{part, passes_on, runs};
+use super::rate::{part_of_runs, passes_on, runs};
 use super::{Witness, file_query};
 use baton_conversation::record::Timestamp;
 use baton_episode::digest::check_kind;
@@ -71,7 +71,8 @@ pub fn checks(witnesses: &[Witness], zone: Zone, limit: usize) -> (Vec<ProjectCh
             let whole = weeks.values().fold(Tally::default(), |sum, tally| sum.plus(tally));
             let old = weeks.len().saturating_sub(MAX_WEEKS);
             let earlier = weeks.values().take(old).map(Tally::all).sum();
-            let week = |(week, tally): (String, Tally)| CheckWeek { week, runs: part(&tally, passes_on(&whole)) };
+            let week =
+                |(week, tally): (String, Tally)| CheckWeek { week, runs: part_of_runs(&tally, passes_on(&whole)) };
             ProjectCheck {
                 command: command.to_owned(),
                 kind: kind.to_owned(),

@@ -27,11 +27,11 @@ pub(super) fn passes_on(tally: &Tally) -> bool {
 /// Known results count whether the program ran alone or with others in a line; runs before a pipe count if the pipe
 /// evidently passes failures on.
 pub(super) fn runs(tally: &Tally) -> Runs {
-    part(tally, passes_on(tally))
+    part_of_runs(tally, passes_on(tally))
 }
 
 /// Converts part of a program's tally with the verdict on pipes of the whole, so that the parts add up to the whole.
-pub(super) fn part(tally: &Tally, passes_on: bool) -> Runs {
+pub(super) fn part_of_runs(tally: &Tally, passes_on: bool) -> Runs {
     let mut ok = tally.ok.saturating_add(tally.shared_ok);
     let mut failed = tally.failed.saturating_add(tally.shared_failed);
     let mut hidden = 0;
@@ -65,7 +65,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// `3 times`, `once`.
-pub(super) fn times(count: u32) -> String {
+pub(super) fn format_times(count: u32) -> String {
     match count {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),
@@ -74,12 +74,12 @@ pub(super) fn times(count: u32) -> String {
 }
 
 /// `3 sessions`, `1 session`.
-pub(super) fn counted(count: u32, noun: &str) -> String {
+pub(super) fn format_count(count: u32, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Formats a stored time for an answer.
-pub(super) fn time(at: Option<i64>) -> Option<String> {
+pub(super) fn format_time(at: Option<i64>) -> Option<String> {
     at.map(|at| Timestamp(at).to_string())
 }
 

@@ -34,7 +34,7 @@ impl Retries {
     pub(super) fn push(&mut self, attempt: &Attempt<'_>) {
         match &attempt.what {
             Action::Command { ran, .. } => {
-                for program in ran.iter().filter(|program| run::counts(program)) {
+                for program in ran.iter().filter(|program| run::is_counted(program)) {
                     self.step(&program.name, run::ended(attempt.ended, program), attempt);
                 }
             }

@@ -27,7 +27,7 @@ impl Programs {
     /// Adds the next call. Programs that only look are ignored.
     pub(super) fn push(&mut self, attempt: &Attempt<'_>) {
         let Action::Command { text, ran, .. } = &attempt.what else { return };
-        for program in ran.iter().filter(|program| counts(program)) {
+        for program in ran.iter().filter(|program| is_counted(program)) {
             if !self.known.contains_key(&program.name) {
                 self.known.insert(program.name.clone(), <(Command, BTreeMap<String, Line>)>::default());
             }
@@ -106,7 +106,7 @@ impl Programs {
 }
 
 /// Returns true if runs of the program are counted.
-pub(super) fn counts(program: &Ran) -> bool {
+pub(super) fn is_counted(program: &Ran) -> bool {
     !program.looks && is_program(&program.name)
 }
 

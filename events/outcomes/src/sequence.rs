@@ -138,7 +138,7 @@ fn times(sequence: &Sequence) -> u32 {
 pub(super) fn step(attempt: &Attempt<'_>) -> Option<(String, Ended)> {
     match &attempt.what {
         Action::Command { ran, .. } => {
-            let program = ran.iter().rev().find(|program| run::counts(program)).or_else(|| ran.first())?;
+            let program = ran.iter().rev().find(|program| run::is_counted(program)).or_else(|| ran.first())?;
             Some((one_line(&program.name, NAME_CHARS), run::ended(attempt.ended, program)))
         }
         // The agent's own list of tasks is no step of the work.

@@ -1,7 +1,7 @@
 //! Sessions in, outcomes out; and the combined outcomes of many sessions.
 
-mod account;
 mod blame;
+mod failure_account;
 mod fix;
 
 use std::collections::BTreeMap;
@@ -186,11 +186,11 @@ fn a_failure_is_followed_to_what_made_it_go_away() {
         .ok("cargo test -p auth")
         .edit("/srv/shop/src/later.rs");
     let outcomes = session.outcomes();
-    let [trouble] = &outcomes.troubles[..] else { panic!("{:?}", outcomes.troubles) };
-    assert_eq!((trouble.text.as_str(), trouble.command.as_str(), trouble.times), (MOVED, "cargo test", 3));
-    let [tried] = &trouble.tried[..] else { panic!("{trouble:?}") };
+    let [failure] = &outcomes.failures[..] else { panic!("{:?}", outcomes.failures) };
+    assert_eq!((failure.text.as_str(), failure.command.as_str(), failure.times), (MOVED, "cargo test", 3));
+    let [tried] = &failure.tried[..] else { panic!("{failure:?}") };
     assert_eq!((&tried.files[..], tried.line), (&["src/session.rs".to_owned()][..], 7));
-    let fix = trouble.fix.as_ref().unwrap();
+    let fix = failure.fix.as_ref().unwrap();
     assert_eq!(fix.files, ["src/auth.rs"], "what was edited before it failed again was in vain");
     assert!(fix.commands.is_empty(), "a new dependency mends no borrow: {fix:?}");
     assert_eq!(fix.line, 17);
@@ -321,7 +321,7 @@ fn a_whole_line_is_answered_for_itself() {
     check("cargo test --nope", 5, mismatched, "no line with `--nope` is known; `cargo test` ran");
     check("uv run pytest", 4, None, "`uv run pytest` ran 4 times");
     check("pytest -q", 4, Some("1 failed"), "(0% of 4)");
-    let both = of_newest(with_other_projects(how("cargo test", &witness, None, 5), told_of(&witness)), 400, 7);
+    let both = limited_to_newest(with_other_projects(how("cargo test", &witness, None, 5), told_of(&witness)), 400, 7);
     assert!(both.message.ends_with("; in other projects 5 times, 80% of 5; of the newest 400 sessions only"));
 }
 
@@ -428,7 +428,7 @@ fn words_and_wrappers_lead_to_lines_that_worked() {
 #[test]
 fn sessions_are_found_by_what_they_ran_and_touched() {
     let session = Script::default().prompt("x").ok("cargo test -p a").edit("/srv/shop/src/Auth.rs").read("src/lib.rs");
-    let keys: Vec<String> = keys(&session.outcomes()).into_iter().collect();
+    let keys: Vec<String> = search_keys(&session.outcomes()).into_iter().collect();
     assert_eq!(
         keys,
         ["c:cargo test", "d:src", "f:auth.rs", "f:lib.rs", "p:cargo", "w:a", "w:cargo", "w:p", "w:test", "x:rs"]
@@ -489,7 +489,7 @@ fn a_session_of_any_length_gives_bounded_outcomes() {
             session.edit(&format!("dir/f{n}.rs")).fails(&line, &format!("error: number {n} is {}", "x".repeat(400)));
     }
     let outcomes = session.outcomes();
-    assert_eq!((outcomes.commands.len(), outcomes.troubles.len()), (MAX_COMMANDS, MAX_TROUBLES));
+    assert_eq!((outcomes.commands.len(), outcomes.failures.len()), (MAX_COMMANDS, MAX_FAILURES));
     assert!(outcomes.files.len() <= MAX_FILES && outcomes.left_out > 500, "{}", outcomes.left_out);
     let bytes = encode(&outcomes).len();
     assert!(bytes < 200_000, "{bytes}");

@@ -165,7 +165,7 @@ impl Agent {
 
     /// The command line that goes on with a session, as words, the program first. `None` if the agent has none, or if
     /// the id could be taken for anything but an id: it comes from a file name.
-    pub fn resume(self, session: &str) -> Option<Vec<String>> {
+    pub fn resume_command(self, session: &str) -> Option<Vec<String>> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
         let is_id = session.len() <= MAX_RESUMED_ID_BYTES
             && session.starts_with(|first: char| first.is_ascii_alphanumeric())
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn only_an_id_is_passed_to_an_agent() {
-        let line = |agent: Agent, id: &str| agent.resume(id).map(|words| words.join(" "));
+        let line = |agent: Agent, id: &str| agent.resume_command(id).map(|words| words.join(" "));
         assert_eq!(line(Agent::ClaudeCode, "0a1b-2c").as_deref(), Some("claude --resume 0a1b-2c"));
         assert_eq!(line(Agent::Codex, "0a1b").as_deref(), Some("codex resume 0a1b"));
         for refused in ["", "-p", "--dangerously-skip-permissions", "a b", "a;b", "$(a)", "a/b", "../a", "é", "a\n"] {

@@ -61,7 +61,7 @@ pub use project::{
 };
 pub use recall::{BriefFreshness, Day, NearLine, NearSession, Recall, RecallEntry, Timeline, TimelineSession};
 pub use relay::{
-    Author, RelayBehind, RelayEntry, RelayForgotten, RelayInvitation, RelayLag, RelayLog, RelayPreview, RelayRemoved,
+    Author, RelayEntry, RelayInvitation, RelayLag, RelayLagOneWay, RelayLog, RelayPreview, RelayRemovals, RelayRemoved,
     RelayStatus, RelayWriter,
 };
 pub use replay::Replay;

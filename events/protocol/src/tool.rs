@@ -190,7 +190,7 @@ impl Tool {
 }
 
 /// Returns the error message for an unknown tool, with the nearest known name.
-pub fn unknown(name: &str) -> String {
+pub fn unknown_tool_message(name: &str) -> String {
     let names = || all().flat_map(|tool| std::iter::once(&tool.name).chain(tool.aliases)).copied();
     let shown: String = name.chars().take(80).collect();
     let all = all().map(|tool| tool.name).collect::<Vec<_>>().join(", ");

@@ -32,7 +32,7 @@ pub(super) fn call(text: &str, end: usize) -> Option<Cut> {
     if bytes.get(end) != Some(&b'(') || !matches!(bytes.get(open + slashes), Some(b'"' | b'\'')) {
         return None;
     }
-    let name = name::before(text, end).filter(|name| matches!(name.kind, NameKind::Strong | NameKind::Weak))?;
+    let name = name::name_ending_at(text, end).filter(|name| matches!(name.kind, NameKind::Strong | NameKind::Weak))?;
     let function = &text[run_start(bytes, end, 64, ALNUM | UNDERSCORE)..end].to_ascii_lowercase();
     if READS.iter().any(|read| function.starts_with(read)) {
         return None;
@@ -59,7 +59,7 @@ pub(super) fn argument(text: &str, end: usize) -> Option<Cut> {
     if !matches!(bytes.get(value + slashes), Some(b'"' | b'\'')) {
         return None;
     }
-    let name = name::before(text, comma)?;
+    let name = name::name_ending_at(text, comma)?;
     let opens = bytes[..name.start].iter().rev().take(8).find(|byte| !matches!(byte, b'"' | b'\'' | b'\\' | b' '));
     let cut = assignment::secret_value(text, value, name, Join::Loose)?;
     ((pair || opens == Some(&b'(')) && plausible(&text[cut.start..cut.end])).then_some(cut)
@@ -72,7 +72,7 @@ pub(super) fn attribute(text: &str, end: usize) -> Option<Cut> {
     let start = text.len() - inside.len();
     let window = &inside[..floor(inside.as_bytes(), inside.len().min(MAX_CALL_BYTES))];
     let value = &window[..window.find("</")?];
-    name::before(text, end).filter(|name| name.kind == NameKind::Strong)?;
+    name::name_ending_at(text, end).filter(|name| name.kind == NameKind::Strong)?;
     let chosen = !value.contains(char::is_whitespace) && looks_chosen(value) && is_password(value);
     chosen.then_some(Cut { start, end: start + value.len(), kind: "secret" })
 }
@@ -101,7 +101,7 @@ pub(super) fn cell(text: &str, end: usize) -> Option<Cut> {
         opened.strip_prefix('<')?.split_once('>').filter(|(tag, _)| tag.starts_with(['t', 'd', 'c', 's', 'b']))?.1;
     let start = end + (rest.len() - inside.len());
     let value = &inside[..inside.find('<')?];
-    name::before(text, end).filter(|name| name.kind == NameKind::Strong)?;
+    name::name_ending_at(text, end).filter(|name| name.kind == NameKind::Strong)?;
     let chosen = !value.contains(char::is_whitespace) && looks_chosen(value) && is_password(value);
     chosen.then_some(Cut { start, end: start + value.len(), kind: "secret" })
 }
@@ -254,7 +254,7 @@ fn headings(text: &str, start: usize, row: &str, separator: char) -> Vec<(usize,
     }
     let sensitive = |(column, (at, cell)): (usize, (usize, &str))| {
         let (first, content) = bare(at, cell, &[' ', '"', '\'', '`', '*', '\r']);
-        let name = name::before(text, first + content.len()).filter(|name| name.kind == NameKind::Strong)?;
+        let name = name::name_ending_at(text, first + content.len()).filter(|name| name.kind == NameKind::Strong)?;
         let whole = name.start <= first || content.bytes().all(|byte| is(byte, ALNUM) || byte == b' ');
         whole.then(|| (column, at..=at + cell.len()))
     };

@@ -124,7 +124,7 @@ fn clean_arguments(program: Option<&str>, texts: &[impl AsRef<str>]) -> Option<V
 
 /// True if a field of this name may hold a secret. Names that are not ASCII are left to the rules for texts.
 fn is_sensitive(name: &str) -> bool {
-    name::before(name, name.len()).is_some() || !name.is_ascii()
+    name::name_ending_at(name, name.len()).is_some() || !name.is_ascii()
 }
 
 /// Returns the sensitive prefix of a label: `Password` of `Password field`.
@@ -134,7 +134,7 @@ fn sensitive_prefix(label: &str) -> Option<&str> {
     }
     let ends = label.match_indices(' ').map(|(at, _)| at).take(MAX_LABEL_WORDS);
     let mut starts = ends.map(|end| &label[..end]);
-    starts.find(|start| name::before(start, start.len()).is_some_and(|name| name.kind == NameKind::Strong))
+    starts.find(|start| name::name_ending_at(start, start.len()).is_some_and(|name| name.kind == NameKind::Strong))
 }
 
 /// True if a text may itself be JSON.

@@ -217,7 +217,7 @@ const fn letter(byte: u8) -> usize {
 }
 
 /// Returns the sensitive name that ends before `end`, apart from spaces, quotes and brackets.
-pub(super) fn before(text: &str, end: usize) -> Option<Name> {
+pub(super) fn name_ending_at(text: &str, end: usize) -> Option<Name> {
     let bytes = text.as_bytes();
     let end = name_end(bytes, end);
     let mut letters = end;

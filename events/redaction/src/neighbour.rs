@@ -47,12 +47,12 @@ fn named(text: &str, fields: &[&str], last: bool) -> Option<NameKind> {
     if start == end || stop == start {
         return None;
     }
-    name::before(text, stop).map(|name| name.kind)
+    name::name_ending_at(text, stop).map(|name| name.kind)
 }
 
 /// Returns the meaning of the name before the last opened brace: `variable "db_password" {`, `"db_password": {`.
 fn opened(text: &str) -> Option<NameKind> {
     let brace = text.rfind('{')?;
     let head = text[..brace].trim_end_matches([' ', ':', '=', '"', '\'', '\\']);
-    is(*head.as_bytes().last()?, ALNUM).then(|| name::before(head, head.len())).flatten().map(|name| name.kind)
+    is(*head.as_bytes().last()?, ALNUM).then(|| name::name_ending_at(head, head.len())).flatten().map(|name| name.kind)
 }

@@ -247,7 +247,7 @@ pub(super) fn argument(text: &str, end: usize, which: Argument) -> Option<Cut> {
             return password(text, word(text, start + name + 1)?);
         }
         Argument::Set => {
-            let named = name::before(text, all.get(*plain.first()?)?.1)?;
+            let named = name::name_ending_at(text, all.get(*plain.first()?)?.1)?;
             return assignment::secret_value(text, all.get(*plain.get(1)?)?.0, named, assignment::Join::Option);
         }
     };

@@ -94,7 +94,7 @@ impl Runs {
         // A run is followed to its end only once, however much of it is cut.
         let end = if again { self.end } else { run_end(bytes, at, TOKEN) };
         self.end = end;
-        // What looks like an escape may be the start of a key: `C:\npm_…`.
+        // An apparent escape may be the start of a key: `C:\npm_…`.
         let known = known.or_else(|| if first > start { key::find_at(text, start) } else { None });
         let known = known.or_else(|| self.encoded_secret(text, first, end, seen));
         let before = known.map_or(end, |known| known.start);
@@ -219,7 +219,7 @@ fn is_announced(text: &str, start: usize, piece: &[u8]) -> bool {
         return false;
     }
     let uniform = piece.iter().all(|byte| is(*byte, HEX | HYPHEN));
-    match name::before(text, end).map(|name| name.kind) {
+    match name::name_ending_at(text, end).map(|name| name.kind) {
         Some(name::NameKind::Strong) => true,
         Some(name::NameKind::Weak | name::NameKind::Pass) => !uniform,
         _ => false,

@@ -41,7 +41,8 @@ fn secret_at_equals(text: &str, at: usize) -> Option<Cut> {
     let end = if matches!(before, b':' | b'?' | b'+') { at - 1 } else { at };
     let arrow = bytes.get(at + 1) == Some(&b'>');
     let from = at + 1 + usize::from(arrow);
-    let name = name::before(text, end).or_else(|| name::before(text, name_end_before_type(text, end)?))?;
+    let name =
+        name::name_ending_at(text, end).or_else(|| name::name_ending_at(text, name_end_before_type(text, end)?))?;
     let tight = end == at && !arrow && !matches!(before, b' ' | b'\t' | b'"' | b'\'' | b']') && !is_blank(bytes, from);
     let query = tight && name.start > 0 && matches!(bytes[name.start - 1], b'?' | b'&' | b';' | b'#');
     secret_of(
@@ -64,7 +65,7 @@ fn secret_at_colon(text: &str, at: usize) -> Option<Cut> {
     match next {
         // `userPassword:: x`, in Base64.
         b':' if bytes.get(at + 2) == Some(&b' ') && at > 0 && bytes[at - 1] != b':' => {
-            return secret_of(text, at + 2, name::before(text, at)?, Join::Loose);
+            return secret_of(text, at + 2, name::name_ending_at(text, at)?, Join::Loose);
         }
         b':' | b'=' => return None,
         b'/' | b'\\' => {
@@ -89,14 +90,14 @@ fn secret_at_colon(text: &str, at: usize) -> Option<Cut> {
             return pair;
         }
     }
-    secret_of(text, at + 1, name::before(text, at)?, Join::Loose)
+    secret_of(text, at + 1, name::name_ending_at(text, at)?, Join::Loose)
 }
 
 /// `%3D` and `%3A`: encoded `=` and `:`.
 fn secret_at_percent(text: &str, at: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
     match bytes.get(at + 1..at + 3)? {
-        b"3D" | b"3d" => secret_of(text, at + 3, name::before(text, at)?, Join::Query),
+        b"3D" | b"3d" => secret_of(text, at + 3, name::name_ending_at(text, at)?, Join::Query),
         b"3A" | b"3a" => url::encoded(text, at),
         _ => None,
     }

@@ -191,9 +191,8 @@ fn secret_of(text: &str, start: usize, end: usize, announcement: Announcement) -
         }),
         Announcement::Login => login(text, end - 2),
         Announcement::Tag => tag(text, end),
-        Announcement::Attribute => {
-            name::before(text, start).and_then(|name| assignment::secret_value(text, end - 1, name, Join::Loose))
-        }
+        Announcement::Attribute => name::name_ending_at(text, start)
+            .and_then(|name| assignment::secret_value(text, end - 1, name, Join::Loose)),
         Announcement::Email => email(text, end),
         Announcement::Call => calls_and_tables::call(text, end - 1),
         Announcement::Pair => calls_and_tables::named_argument(text, end),
@@ -277,7 +276,7 @@ fn option(text: &str, start: usize) -> Option<Cut> {
     if end == start || !bytes.get(end).is_some_and(|byte| matches!(byte, b' ' | b'"' | b'\'')) {
         return None;
     }
-    let name = name::before(text, end)?;
+    let name = name::name_ending_at(text, end)?;
     // An option of that name holds nothing else.
     let name = if name.kind == NameKind::Pass { Name { kind: NameKind::Strong, ..name } } else { name };
     let mut value = end;
@@ -299,7 +298,7 @@ fn fallback(text: &str, end: usize) -> Option<Cut> {
     let operators = [&b" || "[..], b" ?? ", b" or "];
     let value = operator + operators.iter().find(|known| bytes[operator..].starts_with(known))?.len();
     let quoted = matches!(bytes.get(value), Some(b'"' | b'\'' | b'`'));
-    let name = name::before(text, end).filter(|name| quoted && name.kind == NameKind::Strong)?;
+    let name = name::name_ending_at(text, end).filter(|name| quoted && name.kind == NameKind::Strong)?;
     assignment::secret_value(text, value, name, Join::Loose).filter(|cut| looks_chosen(&text[cut.start..cut.end]))
 }
 
@@ -313,11 +312,11 @@ fn spoken(text: &str, end: usize) -> Option<Cut> {
         at += if text[at..].starts_with(filler) { filler.len() } else { 0 };
     }
     if let Some(filler) = ["is:\n", "was:\n", "to:\n"].iter().find(|filler| text[at..].starts_with(**filler)) {
-        return block::below(text, at + filler.len() - 1, name::before(text, end)?);
+        return block::below(text, at + filler.len() - 1, name::name_ending_at(text, end)?);
     }
     let quoted = matches!(bytes.get(at), Some(b'\'' | b'"' | b'`'));
     let line = bytes[end.saturating_sub(120)..end].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-    let name = name::before(text, end)?;
+    let name = name::name_ending_at(text, end)?;
     let first = name.start.saturating_sub(120);
     let netrc = memchr::memmem::find(line, b"login ").is_some()
         || memchr::memmem::find(line, b"wifi connect ").is_some()
@@ -346,7 +345,7 @@ fn set(text: &str, end: usize) -> Option<Cut> {
     if let Some(cut) = fallback(text, end - 1) {
         return Some(cut);
     }
-    let name = name::before(text, end).filter(|name| name.screams && name.kind != NameKind::Faint)?;
+    let name = name::name_ending_at(text, end).filter(|name| name.screams && name.kind != NameKind::Faint)?;
     let bytes = text.as_bytes();
     let before = bytes[name.start.saturating_sub(12)..name.start].trim_ascii_end();
     let sets = [&b"ENV"[..], b"setx", b" -x", b" -gx", b" -Ux", b"setenv"].iter().any(|word| before.ends_with(word));
@@ -375,7 +374,7 @@ fn login(text: &str, from: usize) -> Option<Cut> {
 /// `<password>x</password>`.
 fn tag(text: &str, end: usize) -> Option<Cut> {
     let bytes = text.as_bytes();
-    let name = name::before(text, end - 1)?;
+    let name = name::name_ending_at(text, end - 1)?;
     let opens = name.start.checked_sub(1).is_some_and(|at| bytes[at] == b'<');
     let window = &bytes[end..bytes.len().min(end + MAX_WORD_BYTES)];
     let part = window

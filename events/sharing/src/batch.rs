@@ -143,7 +143,7 @@ pub enum Said {
     Forgot {
         /// The session.
         session: SessionId,
-        /// The sequence that its stream had: nothing up to it counts, whoever shows it again.
+        /// The sequence that its stream had: nothing up to it counts, even if shown again.
         #[serde(default)]
         sequence: u64,
     },

@@ -1,4 +1,4 @@
-//! What the published events of a session come to, for the writer as well as for every reader.
+//! The state that a session's published events fold to, the same for the writer and every reader.
 
 use baton_conversation::hash::ContentHash;
 use baton_conversation::record::{SessionId, Timestamp};

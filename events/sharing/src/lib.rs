@@ -1,4 +1,4 @@
-//! What of a session is shared with other machines and people, and in which form.
+//! The part of a session that is shared with other machines and people, and its form.
 //!
 //! A session is shared as its *published form*: those of its events that mean something elsewhere, with every path
 //! relative to the project, and its conversation, redacted once more. Whoever folds the published events of a session

@@ -13,7 +13,7 @@ use crate::batch::Said;
 /// The epoch with which every team begins.
 pub const FIRST_EPOCH: u32 = 1;
 
-/// What the notices of an administrator come to.
+/// The result of an administrator's notices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Membership {
     removed: BTreeSet<String>,
@@ -90,10 +90,10 @@ mod tests {
             // A later notice that names the removed one again, or another one's removal, brings nobody back.
             (vec![removed("b", 2, "ac"), removed("", 3, "abc")], "a1 c1 d3"),
             (vec![removed("b", 2, "acd"), removed("c", 3, "ad")], "a1 d1 d2 d3"),
-            // Who came by old keys and was not known to the administrator needs another invitation.
+            // A member who joined by old keys, unknown to the administrator, needs another invitation.
             (vec![removed("c", 2, "ab")], "a1 b1 b2 b3 d2 d3"),
             (vec![removed("bc", 2, "a")], "a1 d2 d3"),
-            // What does not follow counts for nothing.
+            // A notice out of order is ignored.
             (vec![removed("b", 3, "ac")], "a1 b1 b2 b3 c1 d1 d2 d3"),
             (vec![removed("b", 2, "ac"), removed("c", 2, "ab")], "a1 c1 d2 d3"),
             (vec![removed("b", u32::MAX, "a")], "a1 b1 b2 b3 c1 d1 d2 d3"),

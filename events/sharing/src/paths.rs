@@ -112,7 +112,7 @@ impl Paths {
         }
         let mut value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         self.relative_value(&mut value);
-        // Encoded anew, so that the fields stand in the order of every other item.
+        // Encoded again, so that the fields have the order of every other item.
         let item = item::decode(value.to_string().as_bytes()).map_err(|error| error.to_string())?;
         let mut out = Vec::new();
         item::encode(&item, &mut out).map_err(|error| error.to_string())?;

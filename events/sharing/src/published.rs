@@ -19,9 +19,9 @@ const MAX_REMOTE_BYTES: usize = 512;
 pub fn check(event: &Event) -> Result<(), &'static str> {
     let paths = Paths::default();
     let is_in_form = match event {
-        // What is redacted depends on the rules of its writer's version.
+        // Redaction depends on the rules of the writer's version.
         Event::Located { place } => paths.relative_place(place) == *place,
-        _ => published(event, &paths).as_ref() == Some(event),
+        _ => publishable(event, &paths).as_ref() == Some(event),
     };
     if !is_in_form {
         return Err("it has an event that is not published, or not in this form");
@@ -45,11 +45,11 @@ pub fn check(event: &Event) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Checks what the events of another writer come to.
+/// Validates the state that another writer's events fold to.
 ///
 /// # Errors
 ///
-/// What is wrong.
+/// The first violated rule.
 pub fn check_state(state: &State) -> Result<(), &'static str> {
     match state.corrections.entries.len() > MAX_CORRECTIONS {
         true => Err("it has more verdicts than a session may have"),
@@ -59,7 +59,7 @@ pub fn check_state(state: &State) -> Result<(), &'static str> {
 
 /// The event as it is published; `None` if it means something on the writer's machine alone: where files lie, who
 /// asked for what, what a model cost.
-pub fn published(event: &Event, paths: &Paths) -> Option<Event> {
+pub fn publishable(event: &Event, paths: &Paths) -> Option<Event> {
     let identity = FileIdentity::default();
     match event {
         Event::Discovered { agent, kind, at, .. } => {

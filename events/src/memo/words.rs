@@ -70,7 +70,7 @@ impl Words {
         if is_json {
             serde_json::from_str::<serde::de::IgnoredAny>(body).map_err(|error| Unfit::NoJson(error.to_string()))?;
         }
-        let body = filter::kept(&plain(body)).filter(|body| says_something(body));
+        let body = filter::stored_text(&plain(body)).filter(|body| says_something(body));
         let body = body.ok_or(Unfit::Empty { what: "episode_body" })?;
         let description = match description.trim() {
             "" => String::new(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rpds::RedBlackTreeMapSync;
 
 use super::belonging::Belonging;
-use super::tally::Tally;
+use super::multiset::Multiset;
 use crate::row::Row;
 use baton_conversation::record::SessionId;
 
@@ -31,7 +31,7 @@ pub struct Others {
     /// Who writes here, as the others know them.
     pub own: Arc<Author>,
     rows: RedBlackTreeMapSync<SessionId, (Arc<Row>, Arc<Author>)>,
-    belongings: Tally<Belonging>,
+    belongings: Multiset<Belonging>,
 }
 
 impl Others {

@@ -1,7 +1,7 @@
 //! The session table: the state of every session, memo and the home, as of a position.
 //!
 //! A [`SessionTable`] is made of persistent maps: a snapshot is free and shares what did not change. It still holds
-//! what was deleted or cleared; [`SessionTable::shown`] and [`SessionTable::memo`] leave that out.
+//! what was deleted or cleared; [`SessionTable::visible_episode`] and [`SessionTable::memo`] leave that out.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 pub use super::belonging::Belonging;
+use super::multiset::Multiset;
 use super::others::{Author, Others};
 use super::recent::Recent;
-use super::tally::Tally;
 use crate::memo::Memo;
 pub use crate::row::{HomeRow, MemoRow, Row};
 use crate::session::{EpisodeRef, Event, Phase, Place, Policy, State, UnindexedReason, evolve, wake_at};
@@ -32,9 +32,9 @@ pub struct SessionTable {
     rows: RedBlackTreeMapSync<SessionId, Arc<Row>>,
     memos: RedBlackTreeMapSync<Uuid, Arc<MemoRow>>,
     /// The groups of memos.
-    groups: Tally<String>,
+    groups: Multiset<String>,
     /// Where sessions belong: many sessions share few values.
-    belongings: Tally<Belonging>,
+    belongings: Multiset<Belonging>,
     home: Arc<HomeRow>,
     /// Sessions that owe an enrichment or have a running call of a model.
     enriching: RedBlackTreeSetSync<SessionId>,
@@ -64,7 +64,7 @@ impl SessionTable {
         self.clone().with_others(self.others.own_alone())
     }
 
-    /// Who writes in this log, as others know them; with empty names if nobody is known.
+    /// The author of this log, as others know them; with empty names if unknown.
     pub fn own_author(&self) -> &Arc<Author> {
         &self.others.own
     }
@@ -157,7 +157,7 @@ impl SessionTable {
     }
 
     /// Sets the position of the restored rows and the number of events that they could not read.
-    pub fn restored(&mut self, position: Position, skipped: u64) {
+    pub fn set_restored(&mut self, position: Position, skipped: u64) {
         (self.position, self.skipped) = (position, skipped);
         self.recent = Recent::after(position);
     }
@@ -215,9 +215,9 @@ impl SessionTable {
     }
 
     /// The current episode of a session, unless it is deleted or its group was cleared since.
-    pub fn shown<'a>(&self, row: &'a Row) -> Option<&'a EpisodeRef> {
+    pub fn visible_episode<'a>(&self, row: &'a Row) -> Option<&'a EpisodeRef> {
         let clears = |group| self.home.state.clears(group, row.since);
-        // What was cleared before another project was derived stays cleared.
+        // A session cleared under an earlier derived project stays cleared.
         let recorded = || row.state.place.as_ref().filter(|_| row.state.group.is_none()).map(Place::recorded_project);
         let is_cleared = || clears(row.state.group_id()) || clears(recorded());
         row.state.episode.as_ref().filter(|episode| row.state.deleted != Some(episode.uuid) && !is_cleared())
@@ -225,7 +225,7 @@ impl SessionTable {
 
     /// True if a session has an episode that is deleted, or was cleared with its group.
     pub fn is_deleted(&self, row: &Row) -> bool {
-        row.state.episode.is_some() && self.shown(row).is_none()
+        row.state.episode.is_some() && self.visible_episode(row).is_none()
     }
 
     /// A memo with its row, unless it is deleted or its group was cleared since.

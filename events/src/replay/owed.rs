@@ -1,4 +1,4 @@
-//! What a session owes now, in words: its jobs, and each deadline with the record from which it is counted.
+//! A session's outstanding work in words: its jobs, and each deadline with the record from which it is counted.
 
 use crate::session::{
     Phase, Policy, State, disconnect_deadline, enrich_job, idle_deadline, last_sign, late_deadline, owed_close,
@@ -22,7 +22,11 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
         owe("close", None, format!("a hook said that it is due: {reason}"));
     }
     if let Some(at) = idle_deadline(state, policy) {
-        owe("inactive", Some(at), format!("{} after {}", span(policy.check_interval_ms), silence_start(state, policy)));
+        owe(
+            "inactive",
+            Some(at),
+            format!("{} after {}", format_duration(policy.check_interval_ms), silence_start(state, policy)),
+        );
     }
     if let Some(at) = timeout_deadline(state, policy) {
         let (what, after_ms) = match policy.timeout_disabled() {
@@ -30,10 +34,10 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
             true => ("let go", policy.abandoned_after_ms),
             false => ("close", policy.inactivity_timeout_ms),
         };
-        owe(what, Some(at), format!("{} after {}", span(after_ms), silence_start(state, policy)));
+        owe(what, Some(at), format!("{} after {}", format_duration(after_ms), silence_start(state, policy)));
     }
     if let (Some(at), Some(closed)) = (disconnect_deadline(state, policy), state.signals.disconnected_at) {
-        let after = span(policy.disconnect_grace_ms);
+        let after = format_duration(policy.disconnect_grace_ms);
         owe("close", Some(at), format!("{after} after its last MCP connection closed, at {closed}"));
     }
     if let (Phase::Failed, Some(failure)) = (state.phase, &state.failure) {
@@ -47,7 +51,7 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
         let why = match (known.and_then(|known| known.failed), job.asked) {
             (Some(failed), _) => format!("the last call of a model ended: {failed}"),
             (None, true) => "a person asked for it".to_owned(),
-            (None, false) => format!("{} of quiet after its end", span(policy.check_interval_ms)),
+            (None, false) => format!("{} of quiet after its end", format_duration(policy.check_interval_ms)),
         };
         owe("enrich", Some(job.due), why);
     }
@@ -57,23 +61,23 @@ pub fn owed(state: &State, policy: &Policy) -> Vec<Owed> {
 /// Where silence is counted from, and why.
 pub(super) fn silence_start(state: &State, policy: &Policy) -> String {
     if state.transcript.is_none() {
-        return format!("the last word of a hook, at {}, and no transcript was seen", last_sign(state, policy));
+        return format!("the last report of a hook, at {}; no transcript was seen", last_sign(state, policy));
     }
     let since = match (state.last_conversation_at, state.last_at) {
-        (Some(at), _) => format!("what was last said, at {at}"),
+        (Some(at), _) => format!("its last message, at {at}"),
         (None, Some(at)) => format!("its last record, at {at}"),
         (None, None) => format!("its discovery, at {}", state.discovered_at),
     };
     let sign = last_sign(state, policy);
     match state.read.calls_in_flight() {
         0 if sign > state.last_activity() && state.signals.active_at == Some(sign) => {
-            format!("a hook at work in it, at {sign}")
+            format!("its last activity by a hook, at {sign}")
         }
         0 if sign > state.last_activity() => {
-            format!("{since}, and {} more for hooks without a record", span(policy.tool_call_bound_ms))
+            format!("{since}, and {} more for hooks without a record", format_duration(policy.tool_call_bound_ms))
         }
         calls @ 1.. if state.end.is_none() => {
-            let bound = span(policy.tool_call_bound_ms);
+            let bound = format_duration(policy.tool_call_bound_ms);
             format!("{since}, and {bound} more for tool calls without an answer ({calls})")
         }
         _ => since,
@@ -81,7 +85,7 @@ pub(super) fn silence_start(state: &State, policy: &Policy) -> String {
 }
 
 /// A duration in its largest whole unit: `90 s`, `30 min`, `6 h`.
-pub(super) fn span(ms: i64) -> String {
+pub(super) fn format_duration(ms: i64) -> String {
     match ms {
         ms if ms % 1000 != 0 => format!("{ms} ms"),
         ms if ms == 0 || ms % 60_000 != 0 => format!("{} s", ms / 1000),
@@ -135,7 +139,7 @@ mod tests {
         let policy = Policy::default();
         let disabled = Policy { inactivity_timeout_ms: 0, ..Policy::default() };
         let active = state(Phase::Active);
-        let said = "what was last said, at 1970-01-01T00:00:00.000Z";
+        let said = "its last message, at 1970-01-01T00:00:00.000Z";
         let idle = format!("inactive 1970-01-01T00:01:00.000Z: 1 min after {said}");
         check(&active, &policy, &[&idle, &format!("close 1970-01-01T00:30:00.000Z: 30 min after {said}")]);
         check(&active, &disabled, &[&idle, &format!("let go 1970-01-01T00:30:00.000Z: 30 min after {said}")]);
@@ -184,7 +188,7 @@ mod tests {
     #[test]
     fn what_hooks_and_connections_bring_about_is_told() {
         let policy = Policy::default();
-        let said = "what was last said, at 1970-01-01T00:00:00.000Z";
+        let said = "its last message, at 1970-01-01T00:00:00.000Z";
         let with = |phase, change: fn(&mut State)| {
             let mut state = state(phase);
             change(&mut state);
@@ -197,7 +201,7 @@ mod tests {
         check(&promised, &policy, &["close now: a hook said that it is due: hook_clear"]);
         // Without a transcript nothing can be closed, and nothing is owed for ever.
         let unseen = State { transcript: None, phase: Phase::New, ..promised };
-        let described = "the last word of a hook, at 1970-01-01T00:00:00.000Z, and no transcript was seen";
+        let described = "the last report of a hook, at 1970-01-01T00:00:00.000Z; no transcript was seen";
         check(&unseen, &policy, &[&format!("let go 1970-01-01T00:01:00.000Z: 1 min after {described}")]);
         check(&State { phase: Phase::Unindexed(UnindexedReason::Empty), ..unseen.clone() }, &policy, &[]);
         let mut begun = State { end: None, ..unseen };
@@ -208,7 +212,7 @@ mod tests {
         let closed = "1 min after its last MCP connection closed, at 1970-01-01T00:00:05.000Z";
         check(&left, &policy, &[&close, &format!("close 1970-01-01T00:01:05.000Z: {closed}")]);
         let at_work = with(Phase::Inactive, |state| state.signals.active_at = Some(Timestamp(60_000)));
-        let hook = "a hook at work in it, at 1970-01-01T00:01:00.000Z";
+        let hook = "its last activity by a hook, at 1970-01-01T00:01:00.000Z";
         check(&at_work, &policy, &[&format!("close 1970-01-01T00:31:00.000Z: 30 min after {hook}")]);
         let too_long = with(Phase::Inactive, |state| state.signals.active_at = Some(Timestamp(90_000_000)));
         let bounded = format!("{said}, and 6 h more for hooks without a record");
@@ -253,9 +257,9 @@ mod tests {
     }
 
     #[test]
-    fn a_span_has_its_largest_whole_unit() {
+    fn a_duration_has_its_largest_whole_unit() {
         for (ms, expected) in [(0, "0 s"), (1, "1 ms"), (90_000, "90 s"), (1_800_000, "30 min"), (21_600_000, "6 h")] {
-            assert_eq!(span(ms), expected);
+            assert_eq!(format_duration(ms), expected);
         }
     }
 }

@@ -5,14 +5,14 @@
 //! - Reasons and deadlines follow the default timeouts in a replay and the configured ones in `explain`; neither knows
 //!   the configuration at the time of recording.
 
-use super::owed::{silence_start, span};
+use super::owed::{format_duration, silence_start};
 use crate::session::{
     CallOutcome, CloseReason, Event, FailureReason, GaveUp, ModelAnswer, Phase, Policy, Signal, SignalKind, State,
     UnindexedReason,
 };
 
-/// Why a stored conversation is made anew although nothing was said.
-const REINDEX: &str = "what is stored is made anew: by `baton reindex`, or after an upgrade";
+/// Why a stored conversation is rebuilt without a new message.
+const REINDEX: &str = "stored data is rebuilt: by `baton reindex`, or after an upgrade";
 
 /// The reason in a sentence; `None` if the event itself names it.
 pub(super) fn explain(before: &State, event: &Event, policy: &Policy) -> Option<String> {
@@ -21,21 +21,25 @@ pub(super) fn explain(before: &State, event: &Event, policy: &Policy) -> Option<
             (Some(_), _) => {
                 format!(
                     "dated before the end plus {}, or a session's last words after its own close",
-                    span(policy.late_grace_ms)
+                    format_duration(policy.late_grace_ms)
                 )
             }
-            (None, 0) => "the file has grown; nothing was said, so nothing is to be indexed".to_owned(),
+            (None, 0) => "the file has grown, but there is no message to index".to_owned(),
             (None, _) => "the file has grown".to_owned(),
         },
         Event::Resumed => why_resumed(before),
         Event::WentIdle => {
-            format!("{} without a record after {}", span(policy.check_interval_ms), silence_start(before, policy))
+            format!(
+                "{} without a record after {}",
+                format_duration(policy.check_interval_ms),
+                silence_start(before, policy)
+            )
         }
         Event::CloseRequested { reason, .. } => why_closed(before, *reason, policy),
         Event::IndexingStarted { effect, reason, .. } => why_started(before, *reason, effect.generation),
         Event::Indexed { episode, .. } => match &before.episode {
             _ if before.job.is_some_and(|job| job.resumed) => {
-                "stored, but something was said meanwhile: it is open".to_owned()
+                "stored, but there are new messages: it stays open".to_owned()
             }
             Some(old) if old.uuid == episode.uuid => "stored again: the content is the same".to_owned(),
             Some(old) => format!("replaces episode {}: the content has changed", old.uuid),
@@ -66,7 +70,7 @@ pub(super) fn explain(before: &State, event: &Event, policy: &Policy) -> Option<
         Event::ModelCalled { .. } => "it has been quiet for long enough, and the budgets allow it".to_owned(),
         Event::ModelAnswered { answer } => after_call(before, answer),
         Event::EnrichmentGivenUp { why, .. } => match before.enriched_by().filter(|_| *why != GaveUp::NoMore) {
-            Some(_) => format!("{}; what a model made of it before stays", given_up(*why)),
+            Some(_) => format!("{}; what a model added before stays", given_up(*why)),
             None => given_up(*why).to_owned(),
         },
         _ => return event.usual_reason().map(str::to_owned),
@@ -84,7 +88,7 @@ fn after_call(before: &State, answer: &ModelAnswer) -> String {
         CallOutcome::Lost => "the program ended before the answer was recorded; what it cost is not known",
         CallOutcome::Denied => "the endpoint refuses the key, the model or the address; `baton doctor` says more",
         CallOutcome::NotUnderstood => {
-            "what came is no answer of an API like OpenAI's: llm.base_url may be wrong; it is tried again"
+            "the answer is not from an OpenAI-compatible API: llm.base_url may be wrong; it is tried again"
         }
         CallOutcome::Page => {
             "what came is a page for browsers, so no model was asked: the network may want a login, or llm.base_url is wrong; \
@@ -94,7 +98,7 @@ fn after_call(before: &State, answer: &ModelAnswer) -> String {
         _ => "the endpoint gave no answer; the session stays as it is and is tried again",
     };
     match changed {
-        true => format!("{text}; the content has changed meanwhile, so it has only cost"),
+        true => format!("{text}; the content has changed meanwhile, so the answer is not used"),
         false => text.to_owned(),
     }
 }
@@ -110,9 +114,9 @@ fn given_up(why: GaveUp) -> &'static str {
             "the endpoint has rejected the request again and again: llm.context_tokens may be more than the model takes; \
              `baton enrich` asks again"
         }
-        GaveUp::Empty => "nothing is left in it that a model could be told",
-        GaveUp::NoMore => "as it is configured now a model would be sent no more of it than it was",
-        GaveUp::Unreadable => "what was stored of the conversation could not be read; `baton log verify` says more",
+        GaveUp::Empty => "nothing in it may be sent to a model",
+        GaveUp::NoMore => "with the current settings the model would receive no more than before",
+        GaveUp::Unreadable => "the stored conversation could not be read; `baton log verify` says more",
     }
 }
 
@@ -121,36 +125,34 @@ fn after_signal(before: &State, signal: &Signal) -> String {
     let signals = &before.signals;
     match (signal.kind, signal.end(), before.end) {
         (_, Some(reason), Some(end)) if (end.reason, end.at) == (reason, signal.at) => {
-            "it is over by that; what is not read yet is read, and then it is indexed".to_owned()
+            "this ends the session; unread lines are read, then it is indexed".to_owned()
         }
         (_, Some(_), Some(end)) => {
-            format!("the end stands already ({} at {}); what was not indexed is indexed", end.reason, end.at)
+            format!("already ended ({} at {}); anything not yet indexed is indexed", end.reason, end.at)
         }
         (_, Some(_), None) => match signals.started_at.filter(|began| *began > signal.at) {
-            Some(began) => format!("stale: the session was begun again at {began}, so it is not over by that"),
-            None => "stale: something was said after it, so the session is not over by that".to_owned(),
+            Some(began) => format!("stale: the session was started again at {began}, so this does not end it"),
+            None => "stale: there are messages after it, so it does not end the session".to_owned(),
         },
         (SignalKind::PreCompact | SignalKind::PostCompact, ..) => match signals.close_owed {
             Some(reason) => format!("the session goes on; a close is due already: {reason}"),
             None => "the session goes on; what is there is indexed".to_owned(),
         },
         (SignalKind::McpDisconnect, _, Some(end)) => {
-            format!("a hint, and the end stands already ({} at {})", end.reason, end.at)
+            format!("a hint; already ended ({} at {})", end.reason, end.at)
         }
         (SignalKind::McpDisconnect, ..) => {
             let last = signals.started_at.max(signals.active_at).max(before.last_conversation_at);
             match last.filter(|last| *last > signal.at) {
-                Some(last) => format!("a hint that is older than what came of the session at {last}: nothing follows"),
-                None => "a hint: it is over unless something comes of it".to_owned(),
+                Some(last) => format!("a hint older than the session's last activity at {last}: ignored"),
+                None => "a hint: the session ends unless there is new activity".to_owned(),
             }
         }
         _ => match (signals.disconnected_at.filter(|closed| *closed <= signal.at), signal.kind, before.end) {
-            (Some(_), ..) => "somebody is at work in it, although its MCP connection closed".to_owned(),
-            (None, SignalKind::SessionStart, Some(_)) => {
-                "somebody opened it again; it goes on with the first word that is said in it".to_owned()
-            }
+            (Some(_), ..) => "it is in use, although its MCP connection closed".to_owned(),
+            (None, SignalKind::SessionStart, Some(_)) => "reopened; it continues with the next message".to_owned(),
             (None, SignalKind::SessionStart, None) => "the agent works in it".to_owned(),
-            (None, ..) => "somebody is at work in it".to_owned(),
+            (None, ..) => "it is in use".to_owned(),
         },
     }
 }
@@ -158,12 +160,12 @@ fn after_signal(before: &State, signal: &Signal) -> String {
 fn why_resumed(before: &State) -> String {
     match (before.end, before.phase) {
         (Some(end), _) if before.signals.active_at > Some(end.at) => {
-            format!("somebody was at work in it since it had ended ({} at {})", end.reason, end.at)
+            format!("it was used after it had ended ({} at {})", end.reason, end.at)
         }
-        (Some(end), _) => format!("it had ended ({} at {}), and this is no late record of that", end.reason, end.at),
-        (None, Phase::Indexing) => "something was said that the running job does not cover".to_owned(),
-        (None, Phase::Unindexed(why)) => format!("it was let go ({why}), and something was said"),
-        (None, _) => "its episode does not say all any more".to_owned(),
+        (Some(end), _) => format!("it had ended ({} at {}), and this record is new, not late", end.reason, end.at),
+        (None, Phase::Indexing) => "the running job does not cover the new messages".to_owned(),
+        (None, Phase::Unindexed(why)) => format!("it was given up ({why}), and there are new messages"),
+        (None, _) => "its episode is out of date".to_owned(),
     }
 }
 
@@ -179,10 +181,10 @@ fn why_closed(before: &State, reason: CloseReason, policy: &Policy) -> String {
         CloseReason::McpDisconnect => "the agent's MCP connection closed, and nothing came after it".to_owned(),
         CloseReason::InactivityTimeout => format!(
             "{} (session_tracking.inactivity_timeout) without a record after {}",
-            span(policy.inactivity_timeout_ms),
+            format_duration(policy.inactivity_timeout_ms),
             silence_start(before, policy)
         ),
-        CloseReason::LazyQuery => "a search, or the first reading of history, needs what is not indexed".to_owned(),
+        CloseReason::LazyQuery => "a search, or the first reading of history, needs it indexed".to_owned(),
         CloseReason::Sync => "a person asked for a range of history: `baton sync`".to_owned(),
         CloseReason::Reindex => REINDEX.to_owned(),
     };
@@ -197,9 +199,9 @@ fn why_started(before: &State, reason: CloseReason, generation: u32) -> String {
     let records = before.unindexed;
     let text = match &before.episode {
         _ if reason == CloseReason::Reindex => REINDEX.to_owned(),
-        None if records > 0 => format!("no episode has its conversation yet (records: {records})"),
-        None => "whether there is anything to index is found out by the job".to_owned(),
-        Some(_) if records > 0 => format!("its episode lacks what was said since (records: {records})"),
+        None if records > 0 => format!("it has no episode yet (records: {records})"),
+        None => "the job finds out whether there is anything to index".to_owned(),
+        Some(_) if records > 0 => format!("its episode lacks later messages (records: {records})"),
         Some(episode) if episode.generation != generation => "the file was rewritten since the last episode".to_owned(),
         Some(_) => "asked for again, the filter has changed, or the file could not be read to its end".to_owned(),
     };
@@ -213,18 +215,18 @@ fn why_started(before: &State, reason: CloseReason, generation: u32) -> String {
 fn failed(why: FailureReason, attempts: u32, policy: &Policy) -> String {
     let text = match why {
         FailureReason::Unreadable => "the transcript could not be opened or read",
-        FailureReason::Gone => return "the transcript is not there any more".to_owned(),
+        FailureReason::Gone => return "the transcript no longer exists".to_owned(),
         FailureReason::Rewritten => "the transcript no longer continues what was read",
         FailureReason::NotStored => "the conversation could not be stored: is the disk full?",
-        FailureReason::StoredUnreadable => "what was stored of the conversation could not be read back",
+        FailureReason::StoredUnreadable => "the stored conversation could not be read back",
         FailureReason::Broken => "the job broke: a bug; daemon.log says more",
     };
     let wait = policy.retry_base_ms.saturating_mul(1 << attempts.saturating_sub(1).min(20)).min(policy.retry_cap_ms);
-    format!("{text}; tried again after {} and up to a quarter more", span(wait))
+    format!("{text}; tried again after {} and up to a quarter more", format_duration(wait))
 }
 
 fn abandoned(before: &State, why: UnindexedReason, policy: &Policy) -> String {
-    let serves = if before.episode.is_some() { "; its last episode serves on" } else { "" };
+    let serves = if before.episode.is_some() { "; its last episode stays in use" } else { "" };
     match why {
         UnindexedReason::Empty => {
             let counts = &before.counts;
@@ -237,7 +239,7 @@ fn abandoned(before: &State, why: UnindexedReason, policy: &Policy) -> String {
         UnindexedReason::Gone => format!("its transcript vanished before all of it was indexed{serves}"),
         UnindexedReason::TimeoutDisabled => format!(
             "{} without a record after {}, and session_tracking.inactivity_timeout is 0: it waits for a query{serves}",
-            span(policy.abandoned_after_ms),
+            format_duration(policy.abandoned_after_ms),
             silence_start(before, policy)
         ),
         UnindexedReason::Untracked => format!("its tracking was stopped{serves}"),
@@ -265,23 +267,19 @@ mod tests {
         let owes = || with(|state| state.signals.close_owed = Some(CloseReason::HookClear));
         let left = || with(|state| state.signals.disconnected_at = Some(Timestamp(4_000)));
         for (before, kind, expected) in [
-            (ended(CloseReason::HookClear, 5_000), SessionEnd, "it is over by that"),
-            (
-                ended(CloseReason::Explicit, 4_000),
-                SessionEnd,
-                "the end stands already (explicit at 1970-01-01T00:00:04",
-            ),
-            (fresh(), SessionEnd, "stale: something was said after it"),
-            (began(), SessionEnd, "stale: the session was begun again at 1970-01-01T00:00:09"),
+            (ended(CloseReason::HookClear, 5_000), SessionEnd, "this ends the session"),
+            (ended(CloseReason::Explicit, 4_000), SessionEnd, "already ended (explicit at 1970-01-01T00:00:04"),
+            (fresh(), SessionEnd, "stale: there are messages after it"),
+            (began(), SessionEnd, "stale: the session was started again at 1970-01-01T00:00:09"),
             (fresh(), PreCompact, "the session goes on; what is there is indexed"),
             (owes(), PostCompact, "the session goes on; a close is due already: hook_clear"),
-            (fresh(), McpDisconnect, "a hint: it is over unless something comes of it"),
-            (began(), McpDisconnect, "a hint that is older than what came of the session at 1970-01-01T00:00:09"),
-            (ended(CloseReason::Explicit, 4_000), McpDisconnect, "a hint, and the end stands already"),
-            (left(), Stop, "somebody is at work in it, although its MCP connection closed"),
-            (ended(CloseReason::Explicit, 4_000), SessionStart, "somebody opened it again"),
+            (fresh(), McpDisconnect, "a hint: the session ends unless there is new activity"),
+            (began(), McpDisconnect, "a hint older than the session's last activity at 1970-01-01T00:00:09"),
+            (ended(CloseReason::Explicit, 4_000), McpDisconnect, "a hint; already ended"),
+            (left(), Stop, "it is in use, although its MCP connection closed"),
+            (ended(CloseReason::Explicit, 4_000), SessionStart, "reopened"),
             (fresh(), SessionStart, "the agent works in it"),
-            (fresh(), Stop, "somebody is at work in it"),
+            (fresh(), Stop, "it is in use"),
         ] {
             let signal = Signal { kind, detail: Some(SignalDetail::Clear), at: Timestamp(5_000), follows: None };
             let text = explain(&before, &Event::Signalled { signal }, &Policy::default()).unwrap_or_default();

@@ -101,7 +101,7 @@ impl Log {
 fn run_in(file: &[String], options: Options, size: usize) -> (Vec<HistoryEvent>, Replay, Option<Error>) {
     let (mut replay, mut happened, mut line) = (Replay::new(options), Vec::new(), 1);
     for lines in file.chunks(size) {
-        let section = Section::read(format!("{}\n", lines.join("\n")).as_bytes(), line, true);
+        let section = DecodedLines::read(format!("{}\n", lines.join("\n")).as_bytes(), line, true);
         line += lines.len() as u64;
         for (number, entry) in section.entries {
             match replay.apply(number, entry) {
@@ -303,7 +303,7 @@ proptest! {
     #[test]
     fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), text in "\\PC*") {
         for bytes in [&bytes[..], text.as_bytes()] {
-            let section = Section::read(bytes, 1, true);
+            let section = DecodedLines::read(bytes, 1, true);
             let mut replay = Replay::new(telling());
             for (line, entry) in section.entries {
                 let _ = replay.apply(line, entry);

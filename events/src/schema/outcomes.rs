@@ -27,8 +27,8 @@ pub struct Outcomes {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Command>,
     /// What failed, in transcript order.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub troubles: Vec<Trouble>,
+    #[serde(rename = "troubles", skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<FailureHistory>,
     /// Things that were tried repeatedly, in transcript order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retries: Vec<Retry>,
@@ -192,7 +192,7 @@ pub struct Move {
 /// A failure and its further course.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Trouble {
+pub struct FailureHistory {
     /// Identity of the error: the telling line without parts that vary between runs.
     pub error: String,
     /// The telling line.

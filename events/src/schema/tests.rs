@@ -260,6 +260,6 @@ proptest! {
         let _ = serde_json::from_slice::<answer::Status>(&params);
         let text = String::from_utf8_lossy(&params);
         tool::all().for_each(|tool| drop(tool.check(Some(&text))));
-        let _ = tool::unknown(&text);
+        let _ = tool::unknown_tool_message(&text);
     }
 }

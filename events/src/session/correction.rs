@@ -28,7 +28,7 @@ named! {
         Superseded = "superseded",
         /// The open item or next step is done.
         Done = "done",
-        /// What is told as the resolution of a failure did not resolve it.
+        /// The given resolution of a failure did not resolve it.
         NotAFix = "not_a_fix",
     }
 }

@@ -53,7 +53,7 @@ events! {
         at: Timestamp,
     }
     text ("transcript of {agent} found at {path}{}", of_subagent(kind))
-    because "a transcript of a session that was not known lies below a watched directory";
+    because "a transcript of an unknown session is in a watched directory";
 
     /// The transcript is now at another path; what was read of it stays valid.
     "moved" 1 => Moved {
@@ -115,7 +115,7 @@ events! {
         to.offset,
         to.line,
         optional(" of reading ", Some(generation).filter(|count| **count > 1), ""),
-        optional("; last said something at ", last_conversation_at.as_ref(), ""),
+        optional("; last message at ", last_conversation_at.as_ref(), ""),
         optional("; they belong to the end, indexed at ", late_index_at.as_ref(), " at the latest")
     );
 
@@ -127,11 +127,11 @@ events! {
         #[serde(rename = "file")]
         identity: FileIdentity,
     }
-    text ("transcript was rewritten, read anew from its beginning")
-    because "what was read of the file is not what stands there now";
+    text ("transcript was rewritten, read again from its beginning")
+    because "the part of the file that was read has changed";
 
     /// The session goes on: new conversation came after an end or an index, or a missing transcript reappeared.
-    "resumed" 1 => Resumed text ("goes on: something was said after the end or the index");
+    "resumed" 1 => Resumed text ("continues: there are messages after the end or the index");
 
     /// No record came within the check interval.
     "went_idle" 1 => WentIdle text ("nothing new for a while");
@@ -156,7 +156,7 @@ events! {
         by_self: bool,
     }
     text ("over since {at}: {reason}{}", if *by_self { ", by the session itself" } else { "" })
-    because "it is over from then on; a later report of its end changes nothing";
+    because "it has ended; later reports of its end change nothing";
 
     /// An index job is owed.
     "indexing_started" 1 => IndexingStarted {
@@ -217,7 +217,7 @@ events! {
         /// The reason.
         why: UnindexedReason,
     }
-    text ("let go without an index: {why}");
+    text ("given up without an index: {why}");
 
     /// A person or agent stopped the tracking of this session.
     "tracking_stopped" 1 => TrackingStopped text ("tracking stopped")
@@ -228,7 +228,7 @@ events! {
     because "asked for: `track_session`";
 
     /// The session is tracked even if a switch excludes it, until its tracking is stopped.
-    "tracking_forced" 1 => TrackingForced text ("tracked from now on whatever the switches say")
+    "tracking_forced" 1 => TrackingForced text ("tracked from now on, whatever the configuration says")
     because "asked for: `track_session` with `force`";
 
     /// The session was assigned to a group.
@@ -275,7 +275,7 @@ events! {
         at: Timestamp,
     }
     text ("was told of episode {episode} of session {from}")
-    because "the last session of this project that came to something";
+    because "the last session of this project with a result";
 
     /// A prompt was typed in the session after the handoff: it continues that work.
     "handoff_claimed" 1 => HandoffClaimed {
@@ -395,7 +395,7 @@ events! {
         answer.short(),
         left_out(*dropped, *unseen, *not_held)
     )
-    because "a model has told the same content in its own words";
+    because "a model has summarised the same content";
 
     /// No model enriches this content unless a person asks again: the episode stays as it is.
     "enrichment_given_up" 1 => EnrichmentGivenUp {
@@ -443,16 +443,16 @@ fn left_out(dropped: u32, unseen: u64, not_held: u64) -> String {
     let context = some(unseen.saturating_sub(not_held));
     [
         optional("; claims of lines that do not exist, dropped: ", some(dropped.into()), ""),
-        optional("; not sent for want of llm.context_tokens: ", context, " things said or done"),
-        optional("; beyond what is held of a conversation: ", some(not_held), ""),
+        optional("; not sent, beyond llm.context_tokens: ", context, " things said or done"),
+        optional("; beyond what is kept of a conversation: ", some(not_held), ""),
     ]
     .concat()
 }
 
 fn given_up(content: &ContentHash, why: GaveUp) -> String {
     match why {
-        GaveUp::NoMore => "not asked about again: a model would be sent no more of it than it was".to_owned(),
-        why => format!("given up to ask a model: {why}; the episode of content {} stays as it is", content.short()),
+        GaveUp::NoMore => "not asked about again: a model would receive no more than before".to_owned(),
+        why => format!("no model is asked any more: {why}; the episode of content {} stays as it is", content.short()),
     }
 }
 

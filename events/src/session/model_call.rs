@@ -104,7 +104,7 @@ named! {
         Unreadable = "stored_unreadable",
         /// It contains nothing to send to a model.
         Empty = "nothing_said",
-        /// It is enriched already, and the model would be sent no more of it than before. Ends only a person's request.
+        /// It is enriched already, and the model would receive no more than before. Ends only a person's request.
         NoMore = "no_more_to_send",
     }
 }
@@ -114,15 +114,15 @@ impl GaveUp {
     pub fn next_step(self) -> &'static str {
         match self {
             Self::Refused => "another model (llm.model) may take it",
-            Self::Cut => "set llm.max_output_tokens to more, as far as the model goes",
-            Self::Invalid => "take a larger model, or a server that holds answers to a JSON schema (response_format)",
+            Self::Cut => "raise llm.max_output_tokens, as far as the model allows",
+            Self::Invalid => "use a larger model, or a server that enforces a JSON schema (response_format)",
             Self::Rejected => {
                 "see what the endpoint says to `baton enrich`; llm.model or llm.context_tokens may be wrong"
             }
             Self::Unreadable => {
-                "`baton log verify` tells what is damaged, `baton reindex` stores the conversation anew"
+                "`baton log verify` tells what is damaged, `baton reindex` stores the conversation again"
             }
-            Self::Empty => "nothing helps: there is nothing in it that session_tracking.filtering lets a model be told",
+            Self::Empty => "nothing to do: session_tracking.filtering lets nothing of it be sent to a model",
             Self::NoMore => UNSEEN_STEP,
         }
     }

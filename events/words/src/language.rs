@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::{WordList, is_stop, sections};
+use super::{WordList, is_stop, lines_with_sections};
 
 const LEXICON: &str = include_str!("lexicon.txt");
-/// What separates words in languages without spaces and says nothing about a subject.
+/// Separators of words in languages without spaces; they say nothing about a subject.
 static WIDE: WordList = WordList::words(super::STOP_WORDS, "wide");
 static LEXICON_LINES: LazyLock<(Vec<Line>, Vec<Line>)> = LazyLock::new(|| (lines("asked"), lines("things")));
 
@@ -53,7 +53,7 @@ struct Foreign {
 }
 
 fn lines(wanted: &str) -> Vec<Line> {
-    let found = sections(LEXICON).filter(|(section, _)| *section == wanted);
+    let found = lines_with_sections(LEXICON).filter(|(section, _)| *section == wanted);
     let lines = found.filter_map(|(_, line)| line.split_once(": "));
     let foreign = |entry: &'static str| {
         let (language, words) = entry.split_once(':').map_or((None, entry), |(code, rest)| (Some(code), rest));
@@ -115,7 +115,7 @@ pub fn read(text: &str, all: bool) -> Question<'_> {
         tokens(&text).take(MAX_WORDS).map(|range| (range.clone(), text[range].to_lowercase())).collect();
     let words: Vec<&str> = lowered.iter().map(|(_, word)| word.as_str()).collect();
     let (asked, things) = &*LEXICON_LINES;
-    // What stands in no English text tells that a text is in another language.
+    // A sign that occurs in no English text shows another language.
     let is_foreign = is_wide_text
         || (0..words.len()).any(|at| longest(&words[at..], asked, None).is_some())
         || words.iter().any(|word| !word.is_ascii() && things.iter().any(|line| line.has(word)));
@@ -187,7 +187,7 @@ fn without_particles(text: &str, all: bool) -> String {
         .iter()
         .map(|particle| (*particle, ""))
         .chain(things.iter().flat_map(wide).map(|one| kept(all, one)))
-        // What is asked comes last: of equally long entries the last is taken.
+        // The question comes last: of equally long entries the last is taken.
         .chain(asked.iter().flat_map(wide).map(|one| kept(true, one)))
         .collect();
     let read = text.char_indices().nth(MAX_CHARS).map_or(text.len(), |(at, _)| at);

@@ -90,7 +90,7 @@ impl Deref for WordList {
 }
 
 /// Returns the lines of a data file in order, each with its section.
-pub fn sections(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn lines_with_sections(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     lines(file).map(|(section, line)| (section, unquoted(line)))
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use baton_conversation::transcript::{Cell, Lines, Schema, table};
+use baton_conversation::transcript::{Cell, DatabaseSchema, Lines, table};
 use baton_protocol::Agent;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ToSql, params};
@@ -122,7 +122,7 @@ impl AgentDatabase {
     pub(super) fn lines(&self, session: &str) -> Result<Vec<u8>, Error> {
         let Some(table) = table(Agent::OpenCode) else { return Ok(Vec::new()) };
         let is_there = |name: &str| self.connection.table_exists(None, name).unwrap_or(false);
-        let fits = |schema: &&Schema| schema.tables.iter().all(|(name, _)| is_there(name));
+        let fits = |schema: &&DatabaseSchema| schema.tables.iter().all(|(name, _)| is_there(name));
         let Some(schema) = table.schemas.iter().find(fits) else { return Ok(Vec::new()) };
         let (mut render, mut lines) = ((table.render)(), Lines::default());
         let mut read = || {

@@ -212,7 +212,7 @@ fn what_an_endpoint_does_not_take_and_what_a_model_makes_nothing_of_is_said_with
     session(&world, 2);
     endpoint.script(CHAT, [Fault::Cut, Fault::Cut]);
     world.close(&id(2));
-    assert!(wait(|| world.problems().contains("set llm.max_output_tokens to more")), "{}", world.problems());
+    assert!(wait(|| world.problems().contains("raise llm.max_output_tokens")), "{}", world.problems());
     assert!(world.problems().contains(&format!("then `baton enrich {}`", &id(2)[..8])), "{}", world.problems());
 }
 

@@ -112,7 +112,7 @@ fn an_answer_of_no_use_is_asked_once_more_and_then_the_episode_stays() {
     // A person may ask again, and gets a message written for people.
     endpoint.script(CHAT, [Fault::Cut, Fault::Cut]);
     let again = world.run(&["enrich", &id(2)]);
-    assert!(again.code == 1 && again.err.contains("set llm.max_output_tokens to more"), "{}{}", again.out, again.err);
+    assert!(again.code == 1 && again.err.contains("raise llm.max_output_tokens"), "{}{}", again.out, again.err);
     assert!(!again.err.contains("be much shorter"), "{}", again.err);
     world.ok(&["enrich", &id(1)]);
     assert_eq!(enrichment(&world)["given_up"], 8);

@@ -133,7 +133,7 @@ fn text_that_fits_no_part_is_reported_to_the_model_and_to_people() {
         "{status}"
     );
     assert_eq!((world.problems().as_str(), talks(&endpoint)), ("[]", before));
-    assert!(world.ok(&["explain", &id(1)]).out.contains("a model would be sent no more of it than it was"));
+    assert!(world.ok(&["explain", &id(1)]).out.contains("a model would receive no more than before"));
     // After another attempt that fails it is as enriched as before.
     configure(&world, &endpoint, json!({"context_tokens": 128_000, "check_interval": 600}));
     endpoint.script(CHAT, [Fault::Cut, Fault::Cut]);

@@ -100,7 +100,7 @@ fn what_a_person_throws_out_of_notes_stays_out() {
     let tags = |path: &std::path::PathBuf| {
         let text = fs::read_to_string(path).unwrap();
         assert!(text.contains("Mine."), "{text}");
-        baton_notes::forget::remembered(&text).contains(&baton_notes::forget::tag(&stem))
+        baton_notes::forget::remembered_tags(&text).contains(&baton_notes::forget::target_tag(&stem))
     };
     assert!(others.iter().all(tags));
     world.ok(&["forget", &id(1), "--yes"]);

@@ -1,7 +1,7 @@
 //! Facts in time: when a fact ceased to hold, and filters by time.
 
 use baton_conversation::record::Timestamp;
-use baton_graph::{End, Relation, Settled, end};
+use baton_graph::{End, Relation, Settled, claim_end};
 use tantivy::{DocId, Term};
 
 use super::Fact;
@@ -86,7 +86,7 @@ pub(super) fn ended(admission: &Admission<'_>, subject: u64, group: &Group<'_>) 
             let all = claims(&columns.settles, doc).into_iter();
             settled.extend(all.map(|claim| Settled { claim, fact, since, last, recorded }));
         })?;
-        ends.extend(end(subject, group.last, group.created, *claim, settled.into_iter()));
+        ends.extend(claim_end(subject, group.last, group.created, *claim, settled.into_iter()));
     }
     Ok(ends.into_iter().min_by_key(|end| (end.invalid_at, end.by)))
 }

@@ -1,6 +1,6 @@
 //! Outcomes of sessions, found by commands, files and failures.
 
-use baton_events::schema::outcomes::{Command, File, OUTCOMES_VERSION, Outcomes, Tally, Trouble};
+use baton_events::schema::outcomes::{Command, FailureHistory, File, OUTCOMES_VERSION, Outcomes, Tally};
 
 use super::*;
 use crate::{Selector, WitnessQuery, Witnesses};
@@ -13,7 +13,11 @@ impl Session {
             v: OUTCOMES_VERSION,
             commands: vec![Command { name: command.to_owned(), runs, ..Command::default() }],
             files: vec![File { path: file.to_owned(), changed: true, ..File::default() }],
-            troubles: vec![Trouble { error: error.to_owned(), text: error.to_owned(), ..Trouble::default() }],
+            failures: vec![FailureHistory {
+                error: error.to_owned(),
+                text: error.to_owned(),
+                ..FailureHistory::default()
+            }],
             ..Outcomes::default()
         };
         self
@@ -68,7 +72,7 @@ fn sessions_are_found_by_what_they_tried() {
     let whole = &four()[0].outcomes;
     assert_eq!(&witness.outcomes, whole);
     let commands = memory.witnesses(Selector::Commands, None, 1);
-    let without = Outcomes { files: Vec::new(), troubles: Vec::new(), ..whole.clone() };
+    let without = Outcomes { files: Vec::new(), failures: Vec::new(), ..whole.clone() };
     assert_eq!((session_ids(&commands).as_str(), &commands.found[0].outcomes), ("a", &without));
     assert_eq!(memory.searcher.counts(), (4, 4), "outcomes are not counted as turns");
 }

@@ -52,7 +52,7 @@ impl Listener for All {
 
 fn tokens(unit: &Unit) -> Vec<String> {
     let (mut text, mut all) = (String::new(), All::default());
-    turns::body(unit, &mut text);
+    turns::write_body(unit, &mut text);
     Analyzer::default().analyze(&text, &mut all);
     all.0
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::response::Html;
-use baton_conversation::printable::{plain, sentence};
+use baton_conversation::printable::{plain, to_sentence};
 use baton_protocol::answer::Blame;
 use baton_protocol::{BlameParams, method};
 use maud::{Markup, html};
@@ -66,7 +66,7 @@ fn body(blame: &Blame, clock: Clock) -> Markup {
             (super::project(blame.project.as_deref()))
             @if blame.project.is_some() { a href=(graph(blame)) { "Graph" } }
         }
-        p { (sentence(&blame.message)) }
+        p { (to_sentence(&blame.message)) }
         @if !blame.candidates.is_empty() {
             ul.plain { @for candidate in &blame.candidates { li {
                 a href=(address("/file", &[("path", &candidate.ask)])) { (plain(&candidate.path)) }

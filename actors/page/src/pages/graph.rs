@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::response::Html;
-use baton_conversation::printable::{plain, sentence};
+use baton_conversation::printable::{plain, to_sentence};
 use baton_conversation::record::Timestamp;
 use baton_protocol::answer::{Graph, GraphFact, GraphNode};
 use baton_protocol::{GraphParams, method};
@@ -139,7 +139,7 @@ fn shown(asked: &Asked, as_of: Option<&str>, graph: &Graph, clock: Clock) -> Mar
         .map(|fact| Edge { from: fact.source.clone(), to: fact.target.clone(), text: plain(&fact.fact) })
         .collect();
     html! {
-        p { (sentence(&graph.message)) }
+        p { (to_sentence(&graph.message)) }
         @if !points.is_empty() {
             (network::drawn("Entities and the facts between them", &points, &edges))
             p.meta.keys {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Path, Query, State};
 use axum::response::Html;
 use baton_base::shell::quoted;
-use baton_conversation::printable::{plain, sentence};
+use baton_conversation::printable::{plain, to_sentence};
 use baton_conversation::record::{Timestamp, with_times};
 use baton_protocol::answer::{Episode, Explain, Line, Messages, Relation, Show, Usage, UsagePart};
 use baton_protocol::{ExplainParams, MessagesParams, ShowParams, method};
@@ -228,7 +228,7 @@ fn costs(usage: &Usage, clock: Clock) -> Markup {
                 td.n { @if let Some(cost) = model.tokens.cost_usd { (usd(cost)) } @else { "–" } }
             } } }
         } }
-        p.faint { (sentence(&usage.note)) }
+        p.faint { (to_sentence(&usage.note)) }
     }
 }
 

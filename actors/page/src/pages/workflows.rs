@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::response::Html;
-use baton_conversation::printable::{plain, sentence};
+use baton_conversation::printable::{plain, to_sentence};
 use baton_protocol::answer::Patterns;
 use baton_protocol::{Agent, PatternsParams, method};
 use maud::{Markup, html};
@@ -57,7 +57,7 @@ fn body(asked: &Asked, patterns: &Markup) -> Markup {
 
 fn shown(patterns: &Patterns) -> Markup {
     html! {
-        p { (sentence(&patterns.message)) }
+        p { (to_sentence(&patterns.message)) }
         @if !patterns.sequences.is_empty() {
             h2 { "Sequences" }
             (picture(patterns))

@@ -110,7 +110,7 @@ pub(crate) async fn close(
 
 /// The uuid of a session's episode, if it may be shown.
 fn shown_uuid(table: &SessionTable, row: &Row) -> Option<Uuid> {
-    table.shown(row).map(|episode| episode.uuid)
+    table.visible_episode(row).map(|episode| episode.uuid)
 }
 
 /// Waits without a deadline until searches cover `position`. Returns the reason if the memory cannot index it for the

@@ -87,7 +87,7 @@ pub(crate) async fn correct(
 async fn read(conversations: &Arc<Conversations>, id: &SessionId) -> Result<Listing, Failure> {
     let (table, settings) = conversations.catalog().now();
     let Some(row) = table.get(id).cloned() else { return Err(resolve::unknown_session(&table, id.as_str())) };
-    let Some(current) = table.shown(&row).cloned() else {
+    let Some(current) = table.visible_episode(&row).cloned() else {
         let next = match (row.state.phase, &row.state.episode) {
             (Phase::Forgotten, _) => format!("it was forgotten; `baton forget --undo {id}` lifts that"),
             (_, Some(_)) => format!("its episode was deleted; `baton forget --undo {id}` shows it again"),

@@ -140,7 +140,8 @@ fn unread(freshness: &answer::Freshness) -> String {
 /// Visible episodes and memos in these groups; without groups in all.
 fn held(table: &SessionTable, groups: &[String]) -> (u64, u64) {
     let is_meant = |group: Option<&str>| groups.is_empty() || group.is_some_and(|it| groups.iter().any(|g| g == it));
-    let sessions = table.iter().filter(|(_, row)| is_meant(row.state.group_id()) && table.shown(row).is_some()).count();
+    let sessions =
+        table.iter().filter(|(_, row)| is_meant(row.state.group_id()) && table.visible_episode(row).is_some()).count();
     let memos =
         table.memos().filter_map(|(uuid, _)| table.memo(uuid)).filter(|(_, it)| is_meant(Some(&it.group))).count();
     (sessions as u64, memos as u64)

@@ -131,7 +131,7 @@ fn all_to_enrich(catalog: &Catalog, now: Timestamp) -> Vec<SessionId> {
         // A session in use would be paid for twice, so it must have ended or be idle.
         let is_left = state.end.is_some() || is_idle(state, &settings, now);
         is_left
-            && table.shown(row).is_some()
+            && table.visible_episode(row).is_some()
             && state.enriched_by().is_none()
             && !state.is_subagent()
             && settings.reads(state)

@@ -252,7 +252,9 @@ fn session_entry(conversations: &Conversations, id: &SessionId, row: &Row) -> En
     let Some(current) = state.episode.as_ref() else { return Entry::Gone };
     let show = conversations.catalog().settings.now().filtering;
     match conversations.digest(id, current.clone(), &show) {
-        Ok((current, episode)) => Entry::Read(Box::new(written(id, row, &current, &episode.marked().content()))),
+        Ok((current, episode)) => {
+            Entry::Read(Box::new(written(id, row, &current, &episode.with_model_marks().content())))
+        }
         Err(_) if conversations.catalog().table.now().get(id).is_none_or(|row| row.state.episode.is_none()) => {
             Entry::Gone
         }

@@ -40,7 +40,7 @@ pub(crate) async fn how(
         } else {
             outcomes::how(&command, &found.witnesses, project, limit)
         };
-        Ok(outcomes::of_newest(how, found.read, found.more))
+        Ok(outcomes::limited_to_newest(how, found.read, found.more))
     };
     let question = (asked.command.as_str(), asked.project.as_deref(), asked.wait);
     let (how, freshness) = answer_from_outcomes(question, &asked.caller, memory, client, compute).await?;

@@ -108,7 +108,7 @@ pub(crate) fn status(
         turns + sessions
     });
     let lag = tail.0.saturating_sub(position.0);
-    let episodes = table.iter().filter(|(_, row)| table.shown(row).is_some()).count() as u64;
+    let episodes = table.iter().filter(|(_, row)| table.visible_episode(row).is_some()).count() as u64;
     let notes = table.memos().filter(|(uuid, _)| table.memo(*uuid).is_some()).count() as u64;
     let message = match &problem {
         Some(why) => redact(&format!("Baton's memory is in trouble: {why}; `baton status` tells more")).into_owned(),

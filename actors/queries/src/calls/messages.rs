@@ -7,7 +7,7 @@ use baton_store::conversation::Conversation;
 use baton_conversation::filter::open_calls;
 use baton_conversation::item::{Call, Outcome, ToolResult};
 use baton_conversation::messages;
-use baton_conversation::messages::{Content, Message, Part, changed};
+use baton_conversation::messages::{Content, Message, Part, changed_lines};
 use baton_conversation::record::SessionId;
 use baton_events::memo::{Memo, key};
 use baton_events::session::{EpisodeRef, Phase};
@@ -215,7 +215,7 @@ fn tool(call: Option<&Call>, result: Option<(&ToolResult, u64)>, is_cut_off: boo
     let answered = result.map(|(result, _)| result);
     let id = call.map(|call| &call.id).or(answered.map(|result| &result.id)).filter(|id| !id.is_empty());
     let name = call.map(|call| call.name.as_str()).or(answered.and_then(|result| result.name.as_deref()));
-    let changed = changed(call, answered);
+    let changed = changed_lines(call, answered);
     let cut_off = call.filter(|_| is_cut_off && result.is_none());
     let cut_off_line = || cut_off.map(|call| format!("{}: interrupted", open_calls::subject(call)));
     answer::ToolUse {

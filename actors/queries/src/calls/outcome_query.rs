@@ -5,7 +5,7 @@ use baton_views::visibility;
 use std::sync::Arc;
 
 use baton_ask::query::Question;
-use baton_ask::recall::{Intent, describe};
+use baton_ask::recall::{Intent, read_description};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::others::Others;
 use baton_events::projection::table::SessionTable;
@@ -115,7 +115,7 @@ impl OutcomeSource {
 
     /// The meaning of a description, its words weighed by how rare they are.
     pub(super) fn describe(&self, text: &str) -> Intent {
-        let mut asked = describe(text);
+        let mut asked = read_description(text);
         // Without an index all words count alike.
         asked.weigh(|words| self.searcher.word_weights(words.iter().copied()).ok());
         asked

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use baton_ask::query::Question;
 use baton_ask::recall;
-use baton_ask::recall::{Detail, Entry, Intent, Kind, Later, Place, Quote, Sort, session_entries, still_open};
+use baton_ask::recall::{Detail, Entry, Intent, Kind, Later, Quote, RankedSession, Sort, session_entries, still_open};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::Pointed;
 use baton_events::projection::table::SessionTable;
@@ -269,15 +269,15 @@ impl Recall {
             let state = &session.row.state;
             let project = state.place.as_ref().map(|place| place.project.as_str());
             let lines: Vec<u64> = session.passages.iter().filter_map(|hit| hit.line).collect();
-            let place = Place {
+            let ranked = RankedSession {
                 session: &session.id,
                 found: &lines,
                 rank,
                 at: state.last_conversation_at,
                 project: project.map(resolve::last_part),
-                fit: session.fit(asked),
+                fit: session.session_fit(asked),
             };
-            let mut answers = session_entries(&session.episode, &place, asked);
+            let mut answers = session_entries(&session.episode, &ranked, asked);
             if state.is_subagent() && !asked.kinds.is_empty() {
                 // That a session was somebody's subagent does not tell what the person did.
                 answers.retain(|entry| entry.sort != Sort::Session);
@@ -285,22 +285,22 @@ impl Recall {
             entries.append(&mut answers);
             // Only a list of sessions is in order of time; elsewhere it is unknown what came later.
             let after = later.entry(project.unwrap_or_default().to_owned()).or_default();
-            entries.append(&mut still_open(&session.episode, &place, asked, after));
+            entries.append(&mut still_open(&session.episode, &ranked, asked, after));
             if asked.is_general() {
                 after.add(&session.episode);
             }
             for (hit, number) in session.passages.iter().zip(0_u8..) {
-                entries.push(passage(&place, hit, number, asked));
+                entries.push(passage(&ranked, hit, number, asked));
             }
             if rank <= QUOTED {
                 entries.extend(
-                    (0..).zip(&session.quotes.passages).map(|(number, quote)| quoted(&place, quote, number, asked)),
+                    (0..).zip(&session.quotes.passages).map(|(number, quote)| quoted(&ranked, quote, number, asked)),
                 );
             }
             entries[first..].iter_mut().for_each(|entry| entry.later.clone_from(&session.later));
         }
         let (mut facts, ended) = self.facts(asked)?;
-        recall::reverse(&mut entries, &ended);
+        recall::mark_reversed(&mut entries, &ended);
         if asked.is(Kind::Preferences) && facts.iter().all(|fact| fact.ended.is_some()) {
             entries.append(&mut self.typed_preferences(asked)?);
         }
@@ -345,9 +345,10 @@ impl Recall {
         let typed = hits.into_iter().filter(|hit| hit.role.as_deref() == Some("user"));
         let entry = |hit: answer::Hit| {
             let session = SessionId::new(&hit.session_id)?;
-            let fit = asked.fit(&hit.snippet);
-            let place = Place { session: &session, rank: hit.rank as usize, at: None, project: None, fit, found: &[] };
-            Some(place.line(Sort::Passage, &hit.snippet, hit.line, None, PASSAGE).with_fit(fit))
+            let fit = asked.fit_of(&hit.snippet);
+            let ranked =
+                RankedSession { session: &session, rank: hit.rank as usize, at: None, project: None, fit, found: &[] };
+            Some(ranked.line(Sort::Passage, &hit.snippet, hit.line, None, PASSAGE).with_fit(fit))
         };
         Ok(typed.filter_map(entry).collect())
     }
@@ -383,21 +384,21 @@ impl Recall {
 }
 
 /// Converts a passage, weighted by its fit: one that shares no words was found by similarity.
-fn passage(place: &Place<'_>, hit: &answer::Hit, number: u8, asked: &Intent) -> Entry {
-    let fit = asked.fit(&hit.snippet);
+fn passage(ranked: &RankedSession<'_>, hit: &answer::Hit, number: u8, asked: &Intent) -> Entry {
+    let fit = asked.fit_of(&hit.snippet);
     let spoken = is_spoken(hit);
     let worth = passage_worth(asked, fit, number) * if spoken { 1.0 } else { OF_A_TOOL };
     let text = hit.snippet.clone();
-    Entry { text, fit, answers: spoken, ..place.line(Sort::Passage, "", hit.line, None, worth) }
+    Entry { text, fit, answers: spoken, ..ranked.line(Sort::Passage, "", hit.line, None, worth) }
 }
 
 /// Converts a passage that the question was compared with.
-fn quoted(place: &Place<'_>, quote: &Quote, number: u8, asked: &Intent) -> Entry {
-    let fit = asked.fit(&quote.text);
+fn quoted(ranked: &RankedSession<'_>, quote: &Quote, number: u8, asked: &Intent) -> Entry {
+    let fit = asked.fit_of(&quote.text);
     let worth = if asked.kinds.is_empty() { QUOTE } else { PASSAGE_BESIDE };
     let worth = worth * (0.5 + 0.5 * fit) / (1.0 + 0.1 * f32::from(number));
     let text = quote.text.clone();
-    Entry { text, fit, answers: true, ..place.line(Sort::Passage, "", Some(quote.line), quote.at, worth) }
+    Entry { text, fit, answers: true, ..ranked.line(Sort::Passage, "", Some(quote.line), quote.at, worth) }
 }
 
 /// Worth of what was said at the session's passage of that number, from 0.

@@ -37,7 +37,7 @@ pub(crate) async fn show(
     // The row reads a note, the episode reads its conversation: both are files.
     let read = baton_base::task::spawn_blocking(move || {
         let mut shown = rows.row(&table, &id, &row.state);
-        let (current, mut summary) = match table.shown(&row).cloned() {
+        let (current, mut summary) = match table.visible_episode(&row).cloned() {
             Some(current) => {
                 let read = conversation_summary::summarise(&conversations, &id, current);
                 let (current, summary) = read.map_err(|error| internal("the episode cannot be read", error))?;

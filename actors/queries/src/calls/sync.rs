@@ -156,7 +156,7 @@ impl HistorySync<'_> {
             }
             for id in indexed.into_iter().take_while(|_| scan_progress.next()) {
                 let Some(row) = table.get(&id).filter(|row| row.state.enriched_by().is_none()) else { continue };
-                let Some(episode) = table.shown(row) else { continue };
+                let Some(episode) = table.visible_episode(row) else { continue };
                 let mut kept = Abridged::default();
                 // What cannot be read is not sent to a model either.
                 if baton_store::conversation::for_each_item(&chunks, &id, episode, |item| kept.push(item)).is_ok() {

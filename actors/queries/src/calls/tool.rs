@@ -57,7 +57,7 @@ pub(crate) async fn call(
     client: &ClientRef,
 ) -> Result<answer::ToolResult, QueryError> {
     let Some(tool) = tool::named(&asked.name) else {
-        return Err(failure(code::INVALID_PARAMS, tool::unknown(&asked.name)).into());
+        return Err(failure(code::INVALID_PARAMS, tool::unknown_tool_message(&asked.name)).into());
     };
     let mut answer = match tool.check(asked.arguments.as_deref().map(RawValue::get)) {
         Ok(arguments) => match answer(tool, arguments, asked, parts, client).await {

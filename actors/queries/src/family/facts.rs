@@ -74,7 +74,7 @@ impl FactLookup {
         for (_, row) in self.table.iter() {
             repeated.extend(row.state.first_at.filter(|at| !first.insert(*at)));
         }
-        for (id, row) in self.table.iter().filter(|(_, row)| self.table.shown(row).is_some()) {
+        for (id, row) in self.table.iter().filter(|(_, row)| self.table.visible_episode(row).is_some()) {
             let state = &row.state;
             let is_fork = || state.first_at.is_some_and(|at| repeated.contains(&at));
             let before = state.place.as_ref().and_then(|place| all.get(place)?.before(id, state));
@@ -92,7 +92,7 @@ impl FactLookup {
     /// The visible computed facts of one session, without those that the memory holds.
     pub(crate) fn facts_of_session(&self, id: &SessionId, exclude: &dyn Fn(&str) -> bool) -> Result<Vec<Fact>, Error> {
         let Some(row) = self.indexed(id).filter(|_| !exclude(id.as_str())) else { return Ok(Vec::new()) };
-        let read = self.table.shown(row).map(|current| summarise(&self.conversations, id, current.clone()));
+        let read = self.table.visible_episode(row).map(|current| summarise(&self.conversations, id, current.clone()));
         let Some(Ok((_, summary))) = read else { return Ok(Vec::new()) };
         let family = Family::find(id, summary.links, &self.table, &self.settings, &self.searcher)?;
         let mut facts = Vec::new();
@@ -129,7 +129,7 @@ impl FactLookup {
     }
 
     fn indexed(&self, id: &SessionId) -> Option<&Row> {
-        self.table.get(id).map(|row| &**row).filter(|row| self.table.shown(row).is_some())
+        self.table.get(id).map(|row| &**row).filter(|row| self.table.visible_episode(row).is_some())
     }
 
     /// The uuid of the fact between two sessions, as the memory computes it; it belongs to the group of the later
@@ -149,8 +149,8 @@ impl FactLookup {
             Relation::PrecededBy => (format!("{} began after {}", name(later), name(earlier)), later, earlier),
             _ => (format!("{} goes on in {}", name(earlier), name(later)), earlier, later),
         };
-        let episodes = [after, before].into_iter().filter_map(|row| self.table.shown(row));
-        let recorded: Option<Timestamp> = self.table.shown(after).map(|episode| episode.at);
+        let episodes = [after, before].into_iter().filter_map(|row| self.table.visible_episode(row));
+        let recorded: Option<Timestamp> = self.table.visible_episode(after).map(|episode| episode.at);
         Some(Fact {
             uuid: fact_uuid(group_id, relation, source, target),
             relation,

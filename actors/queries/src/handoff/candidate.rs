@@ -81,7 +81,7 @@ fn is_of(state: &State, project: &str) -> bool {
 
 /// Returns true if it has an episode that may be shown, or will have one.
 fn has_content(table: &SessionTable, row: &Row) -> bool {
-    table.shown(row).is_some() || is_under_way(&row.state)
+    table.visible_episode(row).is_some() || is_under_way(&row.state)
 }
 
 /// Returns true if its episode is being made, or is owed.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use baton_conversation::record::Timestamp;
-use baton_episode::handoff::{Changed, Facts, Stat, changed};
+use baton_episode::handoff::{Changed, Facts, Stat, files_changed};
 use baton_events::session::State;
 use tokio::time::Instant;
 
@@ -24,7 +24,7 @@ pub(super) async fn since(looks: &BoundedFs, state: &State, facts: &Facts, until
     }
     let look = move || {
         let stats: Vec<Stat> = files.iter().map(|file| stat(&file.path, project.as_deref())).collect();
-        changed(&files, &stats, since)
+        files_changed(&files, &stats, since)
     };
     looks.run(until.min(Instant::now() + LOOK), look).await.unwrap_or_default()
 }

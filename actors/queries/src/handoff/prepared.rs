@@ -159,7 +159,7 @@ impl Handoffs {
         let mut last: BTreeMap<&str, (Timestamp, &SessionId, &EpisodeRef)> = BTreeMap::new();
         for (id, row) in table.iter() {
             let state = &row.state;
-            let (Some(place), Some(episode)) = (&state.place, table.shown(row)) else { continue };
+            let (Some(place), Some(episode)) = (&state.place, table.visible_episode(row)) else { continue };
             let ended = ended_at(state);
             if last.get(place.project.as_str()).is_some_and(|(known, _, _)| *known >= ended) {
                 continue;

@@ -30,7 +30,7 @@ use std::time::{Duration, SystemTime};
 use baton_base::limits;
 use baton_base::transcript_file::{self, FileStat};
 use baton_conversation::item::Agent;
-use baton_conversation::transcript::{Lines, Schema, Table, table};
+use baton_conversation::transcript::{DatabaseSchema, Lines, Table, table};
 use baton_events::session::FileIdentity;
 use rusqlite::hooks::Authorization;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -176,7 +176,7 @@ fn with<T>(agent: Agent, path: &Path, work: impl Fn(&Database) -> io::Result<T>)
 
 struct Database {
     connection: Connection,
-    schema: &'static Schema,
+    schema: &'static DatabaseSchema,
     render: fn() -> Box<dyn baton_conversation::transcript::Render>,
     /// True if no process has it open, so that it is read without locks.
     is_idle: bool,
@@ -263,7 +263,7 @@ impl Database {
     }
 
     /// The first known schema whose tables are all there.
-    fn known_schema(&self, agent: Agent, table: &'static Table) -> Result<&'static Schema, Failure> {
+    fn known_schema(&self, agent: Agent, table: &'static Table) -> Result<&'static DatabaseSchema, Failure> {
         let mut why = String::new();
         for schema in table.schemas {
             match self.misfit(schema)? {
@@ -275,7 +275,7 @@ impl Database {
     }
 
     /// What a schema has that the database does not have as an ordinary table or column.
-    fn misfit(&self, schema: &Schema) -> Result<Option<String>, Failure> {
+    fn misfit(&self, schema: &DatabaseSchema) -> Result<Option<String>, Failure> {
         for (table, columns) in schema.tables {
             let mut found: Vec<(String, i64, String)> = Vec::new();
             self.rows(

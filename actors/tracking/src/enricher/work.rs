@@ -150,7 +150,7 @@ impl Enricher {
         if !settings.reads(&row.state) {
             return Err(Outcome::failed("the session is not tracked, so nothing of it is sent"));
         }
-        let episode = table.shown(&row).cloned().ok_or_else(nothing)?;
+        let episode = table.visible_episode(&row).cloned().ok_or_else(nothing)?;
         Ok((episode, row))
     }
 

@@ -80,7 +80,7 @@ impl<'a> ConversationBuilder<'a> {
         let Tally { withdrawn, .. } = &self.tally;
         match &self.state {
             State::Held { items, .. } => {
-                items.iter().filter(|item| !withdrawn.holds(item)).for_each(|item| hasher.item(item));
+                items.iter().filter(|item| !withdrawn.is_withdrawn(item)).for_each(|item| hasher.item(item));
             }
             State::Written(append) => {
                 let mut index = 0;
@@ -89,7 +89,7 @@ impl<'a> ConversationBuilder<'a> {
                         let item = item::decode(line)
                             .map_err(|_| chunks::Error::BadLine { index, what: "it cannot be read back" })?;
                         index += 1;
-                        if !withdrawn.holds(&item) {
+                        if !withdrawn.is_withdrawn(&item) {
                             hasher.item(&item);
                         }
                     }

@@ -42,7 +42,7 @@ impl Tally {
         if self.withdrawn.count() != before {
             // An item that was hashed is withdrawn.
             self.settled = None;
-        } else if let Some(settled) = self.settled.as_mut().filter(|_| !self.withdrawn.holds(item)) {
+        } else if let Some(settled) = self.settled.as_mut().filter(|_| !self.withdrawn.is_withdrawn(item)) {
             settled.item(item);
         }
         self.hasher.item(item);

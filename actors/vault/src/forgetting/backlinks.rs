@@ -63,8 +63,9 @@ fn remove_lines_to(
     let mut emptied = Emptied::new();
     for path in scan.notes_linking_to(targets.keys()).into_iter().filter(|path| !is_left_out(path)) {
         let Some(text) = read_text(open, &path)? else { continue };
-        let remembered = forget::remembered(&text);
-        let is_told = |target: &String| text.contains(target.as_str()) || remembered.contains(&forget::tag(target));
+        let remembered = forget::remembered_tags(&text);
+        let is_told =
+            |target: &String| text.contains(target.as_str()) || remembered.contains(&forget::target_tag(target));
         let is_concerned = |(target, scope): &(&String, &Scope)| scope.means(&path, open) && is_told(target);
         let concerned: Vec<String> = targets.iter().filter(is_concerned).map(|(target, _)| target.clone()).collect();
         let is_emptied = without_lines(&text, &concerned) == Remainder::Nothing

@@ -57,7 +57,7 @@ pub(super) fn rename(open: &mut OpenVault, path: &str) -> Result<String, Refused
     let day = if is_dated(name) { name.get(..10).unwrap_or_default() } else { "undated" };
     let notes: BTreeSet<String> =
         open.vault_fs.list_all_notes()?.0.iter().filter_map(|path| stem(path)).map(name::key).collect();
-    let free = name::free(&format!("{day}-forgotten"), |key| notes.contains(key));
+    let free = name::free_name(&format!("{day}-forgotten"), |key| notes.contains(key));
     let to = format!("{folder}/{free}.md");
     let Some(text) = read_text(open, path)? else { return Ok(to) };
     match open.vault_fs.move_text(path, &to, &text) {

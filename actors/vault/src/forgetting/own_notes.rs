@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use baton_conversation::record::SessionId;
-use baton_notes::layout::Place;
+use baton_notes::layout::NoteRole;
 use baton_notes::{forget, session};
 
 use super::edit::{change, is_dated, read_text, rename};
@@ -28,16 +28,20 @@ impl Scope {
     pub(super) fn means(&self, path: &str, open: &OpenVault) -> bool {
         let is_in = |folders: &BTreeSet<String>| folders.iter().any(|folder| path.starts_with(folder));
         let is_of_all =
-            || matches!(open.layout.place(path), Some(Place::Start | Place::Preferences | Place::Shared(_)));
+            || matches!(open.layout.role(path), Some(NoteRole::Start | NoteRole::Preferences | NoteRole::Shared(_)));
         self.folders.as_ref().is_none_or(is_in) || (self.others_are_restored && is_of_all())
     }
 
     /// True if it may mean that note there: a file that belongs to no project may be about any.
     pub(super) fn may_mean(&self, open: &OpenVault, path: &str) -> bool {
-        let is_of_a_project = open.layout.place(path).is_some_and(|place| {
+        let is_of_a_project = open.layout.role(path).is_some_and(|place| {
             matches!(
                 place,
-                Place::Project(_) | Place::Session(..) | Place::Entity(..) | Place::Topic(..) | Place::Archived(..)
+                NoteRole::Project(_)
+                    | NoteRole::Session(..)
+                    | NoteRole::Entity(..)
+                    | NoteRole::Topic(..)
+                    | NoteRole::Archived(..)
             )
         });
         self.means(path, open) || !is_of_a_project
@@ -77,8 +81,8 @@ pub(super) fn own_notes(
     let layout = open.layout.clone();
     let entries = sessions.iter().filter_map(|id| open.register.get(id));
     let mut prints: BTreeSet<String> = entries.flat_map(|entry| entry.prints.iter().cloned()).collect();
-    let has_their_name = |path: &str| match layout.place(path) {
-        Some(Place::Session(_, name) | Place::Archived(_, name)) => names.contains(&name),
+    let has_their_name = |path: &str| match layout.role(path) {
+        Some(NoteRole::Session(_, name) | NoteRole::Archived(_, name)) => names.contains(&name),
         _ => false,
     };
     let is_forgotten = |id: &str| sessions.iter().any(|known| known.as_str() == id);
@@ -101,8 +105,8 @@ pub(super) fn own_notes(
     let mut folders: BTreeSet<String> = BTreeSet::new();
     let mut add_folder_of = |path: &str, text: &str| {
         let named = session::identity(text).map(|identity| identity.project).filter(|project| !project.is_empty());
-        let by_path = match layout.place(path) {
-            Some(Place::Session(project, _) | Place::Archived(project, _)) => Some(project),
+        let by_path = match layout.role(path) {
+            Some(NoteRole::Session(project, _) | NoteRole::Archived(project, _)) => Some(project),
             _ => None,
         };
         folders.extend(named.into_iter().chain(by_path).map(|project| format!("{}/", layout.project(&project))));
@@ -113,7 +117,7 @@ pub(super) fn own_notes(
     let mut notes = candidates(scan);
     for path in &notes {
         if let Some(text) = read_text(open, path)?.filter(|text| belongs_to_them(path, text)) {
-            prints.extend(forget::prints(&text));
+            prints.extend(forget::fingerprints(&text));
             add_folder_of(path, &text);
         }
     }
@@ -124,7 +128,8 @@ pub(super) fn own_notes(
     }
     let is_in = |path: &str| folders.iter().any(|folder| path.starts_with(folder));
     // Without a head, the blocks that Baton wrote decide.
-    let is_headless = |text: &str| session::identity(text).is_none() && !forget::prints(text).is_disjoint(&prints);
+    let is_headless =
+        |text: &str| session::identity(text).is_none() && !forget::fingerprints(text).is_disjoint(&prints);
     for path in notes {
         let Some(text) = read_text(open, &path)? else { continue };
         if belongs_to_them(&path, &text) || is_headless(&text) {

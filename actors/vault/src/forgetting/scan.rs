@@ -96,7 +96,7 @@ impl Scan {
         if self.words.match_in(text) {
             self.mentions.insert(path.to_owned());
         }
-        for tag in forget::remembered(text) {
+        for tag in forget::remembered_tags(text) {
             self.tags.entry(tag).or_default().push(at);
         }
         for target in link_targets(text) {
@@ -124,12 +124,12 @@ impl Scan {
     pub(super) fn dangling_targets(&self, beginning: &str) -> impl Iterator<Item = &str> {
         let is_there = |target: &str| self.paths.iter().any(|path| stem(path) == Some(target));
         let targets = self.links.keys().map(String::as_str).filter(move |target| target.starts_with(beginning));
-        targets.filter(move |target| self.tags.contains_key(&forget::tag(target)) && !is_there(target))
+        targets.filter(move |target| self.tags.contains_key(&forget::target_tag(target)) && !is_there(target))
     }
 
     /// Returns the notes that link to one of the targets, or remember a line about one.
     pub(super) fn notes_linking_to<'a>(&self, targets: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {
-        let of = |target: &'a String| [self.links.get(target), self.tags.get(&forget::tag(target))];
+        let of = |target: &'a String| [self.links.get(target), self.tags.get(&forget::target_tag(target))];
         let notes = targets.into_iter().flat_map(of).flatten().flatten();
         notes.filter_map(|at| self.paths.get(*at).cloned()).collect()
     }

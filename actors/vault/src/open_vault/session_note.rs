@@ -72,11 +72,11 @@ impl OpenVault {
         if from == to {
             return Ok(false);
         }
-        let (link, other, tag) = (format!("[[{from}"), format!("[[{to}"), forget::tag(from));
+        let (link, other, tag) = (format!("[[{from}"), format!("[[{to}"), forget::target_tag(from));
         for note in self.vault_fs.list_notes()?.0 {
             // A note that is a person's or being written keeps its links.
             let _ = of_file(self.edit(&note, &mut |text| {
-                let has_tag = |text: &str| forget::remembered(text).contains(&tag);
+                let has_tag = |text: &str| forget::remembered_tags(text).contains(&tag);
                 let text = text.filter(|text| text.contains(&link) || text.contains(&other) || has_tag(text))?;
                 relink_session(text, from, to)
             }))?;

@@ -32,7 +32,7 @@ pub(crate) struct Entry {
     /// True if somebody has removed its note, which is then written again on request only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) removed: bool,
-    /// Hashes of its blocks, which identify the note without its head: [`baton_notes::forget::prints`].
+    /// Hashes of its blocks, which identify the note without its head: [`baton_notes::forget::fingerprints`].
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) prints: BTreeSet<String>,
     /// The [`name_print`] of its note's name, if it was forgotten while the folder of notes was away.

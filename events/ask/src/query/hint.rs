@@ -62,8 +62,8 @@ mod tests {
             ("file: x", "value directly after the colon"),
             ("x after:", "value directly after the colon"),
             ("lock NOT sqlite", "-sqlite leaves out what has it"),
-            ("-lock", "-lock is looked for: there is nothing else"),
-            ("lock -\"thread pool\"", "without its dash the phrase is looked for"),
+            ("-lock", "-lock is searched for as text"),
+            ("lock -\"thread pool\"", "without its dash the phrase is searched for"),
         ] {
             let notes = parse(text, Timestamp(0)).notes;
             assert!(notes.len() == 1 && notes[0].contains(note), "{text}: {notes:?}");

@@ -1,10 +1,10 @@
-//! A person who has changed their mind: what was decided before about the same holds no more.
+//! A person who has changed their mind: earlier decisions about the same matter no longer hold.
 
 use super::intent::Intent;
 use baton_episode::digest::{Episode, Pointed, sentences_within};
 use baton_words::WordList;
 
-/// What says so, in lower case.
+/// Phrases of a change of mind, in lower case.
 static SIGNS: WordList = WordList::new(crate::WORDS, "changes of mind");
 /// Minimum share of the subject of the request that says so, with what the agent concluded.
 const ABOUT_IT: f32 = 0.5;
@@ -22,7 +22,7 @@ pub fn change_of_mind(episode: &Episode, asked: &Intent) -> Option<Pointed> {
         };
         let line = prompt.text.lines().find(says_so)?;
         let concluded = exchange.conclusion.as_ref().map_or("", |said| said.text.as_str());
-        let is_about = asked.fit(&format!("{} {concluded}", prompt.text)) >= ABOUT_IT;
+        let is_about = asked.fit_of(&format!("{} {concluded}", prompt.text)) >= ABOUT_IT;
         is_about.then(|| Pointed { text: sentences_within(line, TOLD_CHARS), ..prompt.clone() })
     });
     said.next().filter(|_| !asked.about.is_empty())

@@ -57,7 +57,7 @@ pub struct Term {
 
 impl Term {
     fn new(word: &str) -> Self {
-        Self { word: word.to_owned(), synonyms: synonyms::of(word), weight: 1.0, is_foreign: false }
+        Self { word: word.to_owned(), synonyms: synonyms::synonyms_of(word), weight: 1.0, is_foreign: false }
     }
 
     /// Returns the parts of a compound that means more than they do: `sign-on`. Other words have none.
@@ -157,7 +157,7 @@ impl Intent {
 
     /// Returns the share of the subject's words that a text has, by weight, in any form or, for a part, as a synonym; 1 if
     /// there is no subject.
-    pub fn fit(&self, text: &str) -> f32 {
+    pub fn fit_of(&self, text: &str) -> f32 {
         if self.about.is_empty() {
             return 1.0;
         }
@@ -221,7 +221,7 @@ impl Intent {
         self.about.iter().zip(&tally.times).map(score).sum()
     }
 
-    /// Returns the share of the subject that the text of a tally has, by weight. Unlike in [`fit`](Self::fit), words that
+    /// Returns the share of the subject that the text of a tally has, by weight. Unlike in [`fit_of`](Self::fit_of), words that
     /// were never said count as missing, each like the rarest.
     pub fn share_of(&self, tally: &Tally) -> f32 {
         self.share_counting(tally, SYNONYM)
@@ -400,7 +400,7 @@ pub fn read(text: &str, around: &Context<'_>) -> Intent {
 
 /// Reads a description that is no question, such as that of a failure: its subject is all of it. Total; linear in its
 /// words.
-pub fn describe(text: &str) -> Intent {
+pub fn read_description(text: &str) -> Intent {
     let mut phrasing = Phrasing::new(text, MAX_WORDS);
     phrasing.leave_out(is_plain);
     Intent { about: terms(&phrasing, false), search: phrasing.as_written(), ..Intent::default() }

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use super::intent::{Intent, Kind};
-use super::session_entries::Place;
+use super::session_entries::RankedSession;
 use super::{Entry, Sort};
 use baton_conversation::record::Timestamp;
 use baton_events::memo;
@@ -25,11 +25,11 @@ pub fn memo_entry(uuid: Uuid, name: &str, text: &str, at: Option<Timestamp>, ask
         (false, true) => name.to_owned(),
         (false, false) => format!("{name}: {rest}"),
     };
-    let fit = asked.fit(&told);
+    let fit = asked.fit_of(&told);
     let worth = if asked.kinds.is_empty() { WORTH } else { WORTH_OF_A_KIND };
-    let place = Place { session: &session, rank: 1, at, project: None, fit, found: &[] };
+    let ranked = RankedSession { session: &session, rank: 1, at, project: None, fit, found: &[] };
     let answers = asked.kinds.iter().any(|kind| addresses(&told, *kind));
-    Entry { uuid: Some(uuid), answers, ..place.line(Sort::Note, &told, None, at, worth).with_fit(fit) }
+    Entry { uuid: Some(uuid), answers, ..ranked.line(Sort::Note, &told, None, at, worth).with_fit(fit) }
 }
 
 /// Returns true if the words of a note address this kind of question.

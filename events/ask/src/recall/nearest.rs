@@ -1,4 +1,4 @@
-//! What is told of the nearest sessions if no answer is claimed.
+//! Excerpts of the nearest sessions, for when there is no clear answer.
 
 use super::change_of_mind::change_of_mind;
 use super::intent::{Intent, Kind};
@@ -45,10 +45,10 @@ pub fn told_of_nearest(episode: &Episode, quotes: &Quotes, asked: &Intent, detai
             told.push(Pointed { text: format!("{label}{text}"), ..said.clone() });
         }
     };
-    let short = |text: &str| carrying_sentences(text, LINE_CHARS, |sentence| asked.fit(sentence));
+    let short = |text: &str| carrying_sentences(text, LINE_CHARS, |sentence| asked.fit_of(sentence));
     // What a person asked for is often the reason.
     let request_for = |line: u64| {
-        let said = request_before(episode, line).filter(|said| is_first && asked.fit(&said.text) > 0.0)?;
+        let said = request_before(episode, line).filter(|said| is_first && asked.fit_of(&said.text) > 0.0)?;
         Some((said, short(&said.text))).filter(|(_, text)| is_prose(text))
     };
     if let Some(said) = change_of_mind(episode, asked) {
@@ -106,7 +106,7 @@ pub fn told_of_nearest(episode: &Episode, quotes: &Quotes, asked: &Intent, detai
                 format!("{} -> {}", one_line(&error.text, LINE_CHARS), sentences_within(&mended.text, LINE_CHARS));
             add("failed: ", &said, text);
         }
-        // How a session ended seldom says why something was done.
+        // The end of a session seldom says why something was done.
         if let Some((line, text)) = quotes.last.as_ref().filter(|_| !asked.is(Kind::Decisions)) {
             let said = Pointed { text: String::new(), line: *line, at: None };
             add("ended with: ", &said, sentences_within(text, LINE_CHARS));
@@ -114,7 +114,7 @@ pub fn told_of_nearest(episode: &Episode, quotes: &Quotes, asked: &Intent, detai
         add_open(&mut add);
     } else {
         told.truncate(if detail == Detail::Some { SOME } else { BRIEF });
-        // What the agent proposed may never have been done: a plan that was refused.
+        // A proposal may never have been carried out: a plan that was refused.
         let is_asked = |line: u64| episode.prompts.iter().any(|prompt| prompt.line == line);
         let is_told = |open: &&Pointed| told.iter().any(|said| said.line == open.line) && !is_asked(open.line);
         let undone = episode.unresolved.iter().filter(is_told);

@@ -1,7 +1,7 @@
-//! What is still open: what sessions left, except what later sessions have settled.
+//! Matters still open: left by sessions and not settled by later ones.
 
 use super::intent::{Intent, Kind, is_same_stem, words};
-use super::{Entry, Place, Sort};
+use super::{Entry, RankedSession, Sort};
 use baton_episode::digest::{Episode, Pointed};
 use baton_events::session::Verdict;
 use baton_words::WordList;
@@ -71,7 +71,7 @@ fn key_words(text: &str) -> Vec<String> {
 }
 
 /// Returns the open ends and next steps of a session that nothing later has settled.
-pub fn still_open(episode: &Episode, place: &Place<'_>, asked: &Intent, later: &Later) -> Vec<Entry> {
+pub fn still_open(episode: &Episode, ranked: &RankedSession<'_>, asked: &Intent, later: &Later) -> Vec<Entry> {
     let worth = if asked.is(Kind::Open) {
         3.0
     } else if asked.is(Kind::Latest) {
@@ -83,9 +83,13 @@ pub fn still_open(episode: &Episode, place: &Place<'_>, asked: &Intent, later: &
     let told = |sort: Sort, said: &[Pointed], worth: f32| -> Vec<Entry> {
         let open = said.iter().filter(|said| !later.settles(&said.text)).take(MOST);
         let entry = |said: &Pointed| {
-            let fit = if asked.kinds.is_empty() { asked.fit(&said.text) } else { place.near(asked, &said.text) };
+            let fit = if asked.kinds.is_empty() {
+                asked.fit_of(&said.text)
+            } else {
+                ranked.fit_in_session(asked, &said.text)
+            };
             let by_model = episode.is_of_model(said.line, &said.text);
-            let entry = place.line(sort, &said.text, Some(said.line), said.at.or(place.at), worth).with_fit(fit);
+            let entry = ranked.line(sort, &said.text, Some(said.line), said.at.or(ranked.at), worth).with_fit(fit);
             Entry { by_model, ..entry }
         };
         open.map(entry).collect()

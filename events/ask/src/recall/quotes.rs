@@ -9,7 +9,7 @@ use super::intent::{Intent, Kind, Tally};
 use super::passages::{gives_reason_first, has_options, is_question, passages};
 use baton_conversation::item::{Act, Body, Item, Outcome};
 use baton_conversation::record::Timestamp;
-use baton_episode::digest::{answered, gives_reason, head, one_line};
+use baton_episode::digest::{gives_reason, head, one_line, questions_with_answers};
 use baton_words::WordList;
 
 /// Maximum number of bytes of one text that are read.
@@ -20,7 +20,7 @@ const MOST_CHARS: usize = 420;
 const VOCABULARY: usize = 50_000;
 /// Maximum number of passages kept of a conversation.
 const KEPT: usize = 24;
-/// What a word that an earlier passage has counts for in a further one.
+/// Weight of a word in a passage if an earlier passage already has it.
 const SAID_BEFORE: f32 = 0.4;
 /// Share of the exchange's relevance that counts for its passages.
 const OF_THE_EXCHANGE: f32 = 0.25;
@@ -104,7 +104,7 @@ impl Quotes {
 /// Reads the items of one conversation, in bounded memory.
 pub struct QuoteReader<'q> {
     asked: &'q Intent,
-    /// What words that were met count for.
+    /// Weights of the words met so far.
     known: BTreeMap<String, Vec<(usize, f32)>>,
     exchanges: Vec<Tally>,
     quotes: Vec<Quote>,
@@ -115,7 +115,7 @@ pub struct QuoteReader<'q> {
     asking: Option<u64>,
 }
 
-/// What the next words are about: they need not repeat it.
+/// The subject of the next words, which need not repeat it.
 struct Before {
     text: String,
     line: u64,
@@ -191,7 +191,7 @@ impl<'q> QuoteReader<'q> {
                     self.before =
                         Some(Before { text, line: item.line, at: item.at, is_failure: true, is_passed: false });
                 } else if self.before.as_ref().is_some_and(|before| before.is_passed) {
-                    // What is said after something else succeeded is about that.
+                    // Words after something else succeeded are about that.
                     self.read_before();
                 }
             }
@@ -232,7 +232,7 @@ impl<'q> QuoteReader<'q> {
     /// Adds what a person answered to the question with which the agent's last message ends.
     fn hear_answer(&mut self, text: &str) {
         let Some(line) = self.asking.take() else { return };
-        let answers: Vec<&str> = answered(text).into_iter().map(|(_, answer)| answer).collect();
+        let answers: Vec<&str> = questions_with_answers(text).into_iter().map(|(_, answer)| answer).collect();
         let answer = if answers.is_empty() { text.to_owned() } else { answers.join("; ") };
         for quote in self.quotes.iter_mut().filter(|quote| quote.line == line && quote.asks) {
             quote.text = format!("{} → user: {}", quote.text, one_line(&answer, ANSWERED_CHARS));
@@ -304,7 +304,7 @@ impl<'q> QuoteReader<'q> {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::describe;
+    use super::super::read_description;
     use super::*;
     use baton_conversation::item::{Call, Edit, ToolResult};
 
@@ -336,7 +336,7 @@ pub(super) mod tests {
     }
 
     pub(in super::super) fn quotes(asked: &str, items: &[Item]) -> Quotes {
-        let asked = describe(asked);
+        let asked = read_description(asked);
         let mut reader = QuoteReader::new(&asked);
         items.iter().for_each(|item| reader.push(item));
         reader.finish(2)
@@ -359,7 +359,7 @@ pub(super) mod tests {
         assert_eq!(found.last, Some((3, "All tests pass.".to_owned())));
         assert!(found.relevance > 0.0 && found.coverage > 0.5, "{found:?}");
         assert_eq!(quotes("walrus", &items).passages, []);
-        let mut asked = describe("pelican walrus");
+        let mut asked = read_description("pelican walrus");
         asked.weigh(|words| Some(words.iter().map(|word| f32::from(u8::from(*word == "pelican"))).collect()));
         let mut reader = QuoteReader::new(&asked);
         items.iter().for_each(|item| reader.push(item));

@@ -25,7 +25,7 @@ const FACT_MENDED: &str = " was resolved by ";
 pub struct Selection {
     /// The entries, in no particular order.
     pub entries: Vec<Entry>,
-    /// Requested kinds of which nothing is known; empty if anything is known of any of them.
+    /// Requested kinds without any known entry; empty if any of them has one.
     pub unknown: Vec<Kind>,
     /// Words of the subject that no gathered entry has.
     pub unsaid: Vec<String>,

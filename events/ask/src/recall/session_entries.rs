@@ -43,7 +43,7 @@ const OF_THE_SESSION: f32 = 0.5;
 
 /// A session among those that match.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct RankedSession<'a> {
     /// Id of the session.
     pub session: &'a SessionId,
     /// Rank, from 1.
@@ -58,9 +58,9 @@ pub struct Place<'a> {
     pub found: &'a [u64],
 }
 
-impl Place<'_> {
+impl RankedSession<'_> {
     /// Returns the worth of an entry, reduced by the session's rank.
-    pub fn worth(&self, worth: f32) -> f32 {
+    pub fn weighted_score(&self, worth: f32) -> f32 {
         worth / (1.0 + DECAY * self.rank.saturating_sub(1) as f32)
     }
 
@@ -69,14 +69,14 @@ impl Place<'_> {
     }
 
     /// Returns how well something said in the session matches: by its own words, or because the session is about it.
-    pub(super) fn near(&self, asked: &Intent, text: &str) -> f32 {
-        let fit = asked.fit(text);
+    pub(super) fn fit_in_session(&self, asked: &Intent, text: &str) -> f32 {
+        let fit = asked.fit_of(text);
         fit + (1.0 - fit) * OF_THE_SESSION * self.fit
     }
 
     /// Creates an entry of the session, on one line of bounded length.
     pub fn line(&self, sort: Sort, text: &str, line: Option<u64>, at: Option<Timestamp>, worth: f32) -> Entry {
-        let (text, worth) = (one_line(text, TEXT_CHARS), self.worth(worth));
+        let (text, worth) = (one_line(text, TEXT_CHARS), self.weighted_score(worth));
         let (session, fit) = (self.session.clone(), 1.0);
         let (uuid, ended, later) = (None, None, None);
         Entry { sort, text, session, line, at, uuid, ended, later, fit, answers: false, by_model: false, worth }
@@ -87,13 +87,13 @@ impl Place<'_> {
 pub fn whole_fit(episode: &Episode, asked: &Intent) -> f32 {
     let files = episode.files_modified.iter().map(|file| relative(&file.path, episode.cwd.as_deref()));
     let whole: Vec<&str> = [episode.title.as_str(), &episode.objective].into_iter().chain(files).collect();
-    asked.fit(&whole.join(" "))
+    asked.fit_of(&whole.join(" "))
 }
 
 /// Returns true if what a session says has enough of the subject to answer the question: an open end or next step; unless
 /// it is asked what is open, a decision or a passage; unless it is asked why, an error or the sentences that are told of the
 /// best exchange. A passage says why if it gives a reason.
-pub fn states(episode: &Episode, quotes: &Quotes, asked: &Intent) -> bool {
+pub fn states_answer(episode: &Episode, quotes: &Quotes, asked: &Intent) -> bool {
     let is_answer = |text: &str| asked.is_answered_by(text);
     let any = |said: &[Pointed]| said.iter().any(|said| is_answer(&said.text) && matters(&said.text, asked));
     let is_open = any(&episode.unresolved) || any(&episode.next_steps);
@@ -119,7 +119,7 @@ fn matters(decision: &str, asked: &Intent) -> bool {
 }
 
 /// Returns the largest share of the subject that a decision of a session has, if a reason is asked for.
-pub fn decides(episode: &Episode, asked: &Intent) -> f32 {
+pub fn decision_share(episode: &Episode, asked: &Intent) -> f32 {
     let decisions = episode.decisions.iter().filter(|said| asked.is(Kind::Decisions) && matters(&said.text, asked));
     decisions.map(|said| asked.coverage(&said.text)).fold(0.0, f32::max)
 }
@@ -127,7 +127,7 @@ pub fn decides(episode: &Episode, asked: &Intent) -> f32 {
 /// Returns the title with the sentences of the best exchange that carry the subject.
 fn best_exchange(episode: &Episode, asked: &Intent) -> Option<String> {
     let best = matched(episode, asked, &[]).into_iter().next()?;
-    let told = |text: &str, chars: usize| carrying_sentences(text, chars, |sentence| asked.fit(sentence));
+    let told = |text: &str, chars: usize| carrying_sentences(text, chars, |sentence| asked.fit_of(sentence));
     let (request, concluded) = (told(best.prompt, NEAR_REQUEST_CHARS), told(&best.concluded.text, BEST_ANSWER_CHARS));
     Some([episode.title.as_str(), &request, &concluded].join(" "))
 }
@@ -135,7 +135,7 @@ fn best_exchange(episode: &Episode, asked: &Intent) -> Option<String> {
 /// Returns the conclusion of the best exchange in the sentences that match best, with its line.
 pub(super) fn best_sentences(episode: &Episode, asked: &Intent, chars: usize) -> Option<(u64, String)> {
     let best = matched(episode, asked, &[]).into_iter().next().filter(|said| said.own > 0.0)?;
-    let concluded = carrying_sentences(&best.concluded.text, chars, |sentence| asked.fit(sentence));
+    let concluded = carrying_sentences(&best.concluded.text, chars, |sentence| asked.fit_of(sentence));
     (!concluded.is_empty()).then_some((best.concluded.line, concluded))
 }
 
@@ -143,7 +143,7 @@ pub(super) fn best_sentences(episode: &Episode, asked: &Intent, chars: usize) ->
 pub fn nearest_error<'a>(episode: &'a Episode, asked: &Intent) -> Option<(f32, &'a ErrorLine)> {
     let fit = |error: &ErrorLine| {
         let mended = error.resolution.as_ref().map_or("", |said| said.text.as_str());
-        asked.fit(&format!("{} {mended}", error.text))
+        asked.fit_of(&format!("{} {mended}", error.text))
     };
     let rated = episode.errors.iter().map(|error| (fit(error), error));
     rated.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(fit, _)| *fit > 0.0)
@@ -151,10 +151,10 @@ pub fn nearest_error<'a>(episode: &'a Episode, asked: &Intent) -> Option<(f32, &
 
 /// Returns the entries of a session's episode that answer the question, the session's own line first; open ends are
 /// left to [`still_open`](super::still_open). Bounded in number and length.
-pub fn session_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry> {
+pub fn session_entries(episode: &Episode, ranked: &RankedSession<'_>, asked: &Intent) -> Vec<Entry> {
     // Of the sessions found for a subject, the first ones suffice.
-    let is_listed = asked.is_general() || asked.is(Kind::Latest) || asked.is(Kind::Files) || place.rank <= MOST_LISTED;
-    let mut entries: Vec<Entry> = is_listed.then(|| session_entry(episode, place)).into_iter().collect();
+    let is_listed = asked.is_general() || asked.is(Kind::Latest) || asked.is(Kind::Files) || ranked.rank <= MOST_LISTED;
+    let mut entries: Vec<Entry> = is_listed.then(|| session_entry(episode, ranked)).into_iter().collect();
     let wanted = |kind: Kind, usual: f32| if asked.is(kind) { 3.0 } else { usual };
     let searched = asked.kinds.is_empty();
 
@@ -164,25 +164,25 @@ pub fn session_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> 
     let done = answers.and_then(|answers| answers.last()).filter(|said| !is_open(said));
     entries.extend(done.map(|said| {
         let by_model = episode.is_of_model(said.line, &said.text);
-        Entry { by_model, ..place.entry(Sort::Done, said, 2.45, place.fit) }
+        Entry { by_model, ..ranked.entry(Sort::Done, said, 2.45, ranked.fit) }
     }));
     let mut tell = |sort: Sort, worth: f32, said: Vec<(Pointed, f32)>| {
         let told = best_matches(said).into_iter().map(|(said, fit)| {
             let by_model = episode.is_of_model(said.line, &said.text) || is_failure_of_model(episode, &said);
-            Entry { by_model, ..place.entry(sort, &said, worth, fit) }
+            Entry { by_model, ..ranked.entry(sort, &said, worth, fit) }
         });
         entries.extend(told);
     };
 
     // Without a known kind, only entries with words of the question count.
-    let near = |text: &str| if searched { asked.fit(text) } else { place.near(asked, text) };
+    let near = |text: &str| if searched { asked.fit_of(text) } else { ranked.fit_in_session(asked, text) };
     // Other decisions of the session do not answer why this one was made. If none has the subject's words, those of the
     // session that is about it may be it in other words.
     let told = || episode.decisions.iter().filter(|said| matters(&said.text, asked));
-    let is_named = told().any(|said| asked.fit(&said.text) >= LEAST_FIT);
-    let in_other_words = if place.rank == 1 && !is_named && place.fit >= LEAST_FIT { LEAST_FIT } else { 0.0 };
+    let is_named = told().any(|said| asked.fit_of(&said.text) >= LEAST_FIT);
+    let in_other_words = if ranked.rank == 1 && !is_named && ranked.fit >= LEAST_FIT { LEAST_FIT } else { 0.0 };
     let decided = |text: &str| match asked.is(Kind::Decisions) {
-        true => asked.fit(text).max(in_other_words),
+        true => asked.fit_of(text).max(in_other_words),
         false => near(text),
     };
     let decisions = told().map(|said| (said.clone(), decided(&said.text)));
@@ -207,11 +207,11 @@ pub fn session_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> 
     let worth = if asked.is(Kind::Failed) || asked.is(Kind::Solved) { 1.5 } else { 0.4 };
     let unsolved = best_matches(failed).into_iter().map(|(said, fit)| {
         let by_model = episode.is_of_model(said.line, &said.text);
-        Entry { answers: true, by_model, ..place.entry(Sort::Failed, &said, worth, fit) }
+        Entry { answers: true, by_model, ..ranked.entry(Sort::Failed, &said, worth, fit) }
     });
     entries.extend(unsolved);
-    entries.extend(answers_of(episode, place, asked));
-    entries.extend(file_entries(episode, place, asked));
+    entries.extend(answers_of(episode, ranked, asked));
+    entries.extend(file_entries(episode, ranked, asked));
     entries
 }
 
@@ -241,7 +241,7 @@ fn matched<'a>(episode: &'a Episode, asked: &Intent, found: &[u64]) -> Vec<Match
     let matched = |(at, exchange): (usize, &'a Exchange)| {
         let concluded = exchange.conclusion.as_ref()?;
         let prompt = exchange.prompt.as_ref().map_or("", |prompt| &prompt.text);
-        let own = asked.fit(&format!("{prompt} {}", concluded.text));
+        let own = asked.fit_of(&format!("{prompt} {}", concluded.text));
         // The conclusion of the exchange in which a passage was found is what became of it.
         let from = begins(exchange).unwrap_or(concluded.line);
         let until = episode.exchanges.get(at + 1).and_then(begins).unwrap_or(u64::MAX);
@@ -256,19 +256,19 @@ fn matched<'a>(episode: &'a Episode, asked: &Intent, found: &[u64]) -> Vec<Match
 
 /// Returns what the agent concluded in the exchanges that match best, in the sentences that carry the subject; a short
 /// conclusion of the best session whole, since an answer need not have the words of its question.
-fn answers_of(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry> {
+fn answers_of(episode: &Episode, ranked: &RankedSession<'_>, asked: &Intent) -> Vec<Entry> {
     if asked.is_general() || asked.is(Kind::Files) {
         return Vec::new();
     }
     let worth = if asked.kinds.is_empty() { 2.2 } else { 2.9 };
-    let fits = |sentence: &str| asked.fit(sentence);
+    let fits = |sentence: &str| asked.fit_of(sentence);
     let entry = |(number, said): (usize, Matched<'_>)| {
-        let chars = match (place.rank, number) {
+        let chars = match (ranked.rank, number) {
             (1, 0) => BEST_OF_ALL_CHARS,
             (1, _) => BEST_ANSWER_CHARS,
             _ => ANSWER_CHARS,
         };
-        let concluded = match place.rank == 1 && said.concluded.text.chars().count() <= chars {
+        let concluded = match ranked.rank == 1 && said.concluded.text.chars().count() <= chars {
             true => said.concluded.text.clone(),
             false => carrying_sentences(&said.concluded.text, chars, fits),
         };
@@ -278,19 +278,19 @@ fn answers_of(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry
             (false, true) => format!("Asked: {request} Concluded: {concluded}"),
             (false, false) => concluded,
         };
-        let near = said.fit + (1.0 - said.fit) * OF_THE_SESSION * place.fit;
-        let (line, at) = (Some(said.concluded.line), said.concluded.at.or(place.at));
-        let entry = place.line(Sort::Answer, "", line, at, worth * (0.4 + 0.6 * near));
+        let near = said.fit + (1.0 - said.fit) * OF_THE_SESSION * ranked.fit;
+        let (line, at) = (Some(said.concluded.line), said.concluded.at.or(ranked.at));
+        let entry = ranked.line(Sort::Answer, "", line, at, worth * (0.4 + 0.6 * near));
         let text = one_line(&text, BEST_OF_ALL_CHARS + REQUEST_CHARS);
         Some(Entry { text, fit: near, answers: said.own >= ANSWER_FIT, ..entry })
     };
-    let counts = |said: &Matched<'_>| said.own >= ANSWER_FIT || place.rank == 1 && said.is_found;
-    let best = matched(episode, asked, place.found).into_iter().filter(counts).take(MOST_ANSWERS);
+    let counts = |said: &Matched<'_>| said.own >= ANSWER_FIT || ranked.rank == 1 && said.is_found;
+    let best = matched(episode, asked, ranked.found).into_iter().filter(counts).take(MOST_ANSWERS);
     best.enumerate().filter_map(entry).collect()
 }
 
 /// Returns title, project and purpose on one line.
-fn session_entry(episode: &Episode, place: &Place<'_>) -> Entry {
+fn session_entry(episode: &Episode, ranked: &RankedSession<'_>) -> Entry {
     let mut text = one_line(&episode.title, TEXT_CHARS);
     let objective = episode.objective.trim();
     let begins = |long: &str, short: &str| long.to_lowercase().starts_with(&short.trim_end_matches('…').to_lowercase());
@@ -302,17 +302,17 @@ fn session_entry(episode: &Episode, place: &Place<'_>) -> Entry {
     } else {
         says_purpose = false;
     }
-    if let Some(project) = place.project.filter(|_| !text.is_empty()) {
+    if let Some(project) = ranked.project.filter(|_| !text.is_empty()) {
         text = format!("{project}: {text}");
     }
-    let entry = place.line(Sort::Session, "", None, place.at, 2.5 * (0.4 + 0.6 * place.fit));
+    let entry = ranked.line(Sort::Session, "", None, ranked.at, 2.5 * (0.4 + 0.6 * ranked.fit));
     let by_model = says_purpose && episode.is_of_model(0, &episode.objective);
-    Entry { text, fit: place.fit, by_model, ..entry }
+    Entry { text, fit: ranked.fit, by_model, ..entry }
 }
 
 /// Returns the changed files: those changed again and again, whose changes have no sum, then those with the most changed
 /// lines.
-fn file_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Entry> {
+fn file_entries(episode: &Episode, ranked: &RankedSession<'_>, asked: &Intent) -> Vec<Entry> {
     if !asked.is(Kind::Files) {
         return Vec::new();
     }
@@ -323,8 +323,8 @@ fn file_entries(episode: &Episode, place: &Place<'_>, asked: &Intent) -> Vec<Ent
         let path = relative(&file.path, episode.cwd.as_deref());
         let counts = if lines(file) > 0 { format!(" (+{} -{})", file.added, file.removed) } else { String::new() };
         let text = format!("{path}{counts}");
-        let fit = asked.fit(path).max(place.fit);
-        place.line(Sort::File, &text, Some(file.line), place.at, 2.4 - number as f32 * 0.01).with_fit(fit)
+        let fit = asked.fit_of(path).max(ranked.fit);
+        ranked.line(Sort::File, &text, Some(file.line), ranked.at, 2.4 - number as f32 * 0.01).with_fit(fit)
     });
     told.collect()
 }

@@ -17,8 +17,8 @@ fn read(question: &str) -> Intent {
     )
 }
 
-fn place(session: &SessionId, rank: usize) -> Place<'_> {
-    Place { session, rank, at: None, project: Some("shop"), fit: 1.0, found: &[] }
+fn ranked(session: &SessionId, rank: usize) -> RankedSession<'_> {
+    RankedSession { session, rank, at: None, project: Some("shop"), fit: 1.0, found: &[] }
 }
 
 fn episode() -> Episode {
@@ -51,10 +51,10 @@ fn episode() -> Episode {
 /// Returns the lines that the episode gives for a question, best first.
 fn told_of(question: &str) -> Vec<String> {
     let (asked, session) = (read(question), id("one"));
-    let place = Place { fit: whole_fit(&episode(), &asked), ..place(&session, 1) };
-    let mut entries = session_entries(&episode(), &place, &asked);
-    entries.append(&mut still_open(&episode(), &place, &asked, &Later::default()));
-    let (entries, _) = chosen(select(&asked, entries).entries, 1_000, |_| 1);
+    let ranked = RankedSession { fit: whole_fit(&episode(), &asked), ..ranked(&session, 1) };
+    let mut entries = session_entries(&episode(), &ranked, &asked);
+    entries.append(&mut still_open(&episode(), &ranked, &asked, &Later::default()));
+    let (entries, _) = best_within_budget(select(&asked, entries).entries, 1_000, |_| 1);
     entries.iter().map(|entry| format!("{} {}", entry.sort.as_str(), entry.text)).collect()
 }
 
@@ -82,7 +82,7 @@ fn what_is_asked_for_is_told_and_nothing_else() {
 fn what_two_say_of_one_line_is_told_once() {
     let (one, other) = (id("one"), id("two"));
     let entry = |sort: Sort, session: &SessionId, text: &str, line: u64, fit: f32| {
-        let entry = place(session, 1).line(sort, text, Some(line), None, 2.0).with_fit(fit);
+        let entry = ranked(session, 1).line(sort, text, Some(line), None, 2.0).with_fit(fit);
         Entry { answers: sort == Sort::Passage && line != 11, ..entry }
     };
     let uuid = uuid::Uuid::from_u128(7);
@@ -125,9 +125,9 @@ fn what_two_say_of_one_line_is_told_once() {
 #[test]
 fn what_is_not_known_is_said() {
     let (session, asked) = (id("one"), read("why did we choose kafka"));
-    let passage = place(&session, 1).line(Sort::Passage, "kafka is in the compose file", Some(3), None, 1.2);
-    let far = place(&session, 1).line(Sort::Passage, "brokers", Some(4), None, 0.2);
-    let decision = place(&session, 1).line(Sort::Decision, "No retries", Some(5), None, 3.0).with_fit(0.0);
+    let passage = ranked(&session, 1).line(Sort::Passage, "kafka is in the compose file", Some(3), None, 1.2);
+    let far = ranked(&session, 1).line(Sort::Passage, "brokers", Some(4), None, 0.2);
+    let decision = ranked(&session, 1).line(Sort::Decision, "No retries", Some(5), None, 3.0).with_fit(0.0);
     let told = select(&asked, vec![passage, far, decision]);
     assert_eq!((told.unknown.as_slice(), told.unsaid.len()), (&[Kind::Decisions][..], 0));
     assert_eq!(told.entries.iter().map(|entry| entry.line).collect::<Vec<_>>(), [Some(3)]);
@@ -146,10 +146,10 @@ fn an_error_that_was_never_mended_is_not_answered_by_what_mended_another() {
     let told_of = |resolved: bool| {
         let asked = read("how did we solve that curl certificate failed");
         let session = id("one");
-        let place = Place { fit: 0.0, ..place(&session, 1) };
+        let ranked = RankedSession { fit: 0.0, ..ranked(&session, 1) };
         let told = select(
             &asked,
-            session_entries(&Episode { errors: errors(resolved), ..Episode::default() }, &place, &asked),
+            session_entries(&Episode { errors: errors(resolved), ..Episode::default() }, &ranked, &asked),
         );
         let texts: Vec<String> = told.entries.iter().map(|entry| entry.text.clone()).collect();
         (texts, told.unknown)
@@ -163,11 +163,11 @@ fn an_error_that_was_never_mended_is_not_answered_by_what_mended_another() {
 fn what_has_more_of_the_question_than_any_answer_comes_first() {
     let (session, asked) = (id("one"), read("why did we choose i64 for amounts, as in cobol"));
     let decision =
-        place(&session, 1).line(Sort::Decision, "More digits are no amount", Some(5), None, 3.0).with_fit(0.5);
-    let passage = place(&session, 1).line(Sort::Passage, "amounts are i64: no rounding", Some(3), None, 1.2);
+        ranked(&session, 1).line(Sort::Decision, "More digits are no amount", Some(5), None, 3.0).with_fit(0.5);
+    let passage = ranked(&session, 1).line(Sort::Passage, "amounts are i64: no rounding", Some(3), None, 1.2);
     let told = select(&asked, vec![decision, Entry { answers: true, ..passage }]);
     assert_eq!((told.unknown.len(), told.unsaid.as_slice()), (0, &["cobol".to_owned()][..]));
-    let (entries, _) = chosen(told.entries, 100, |_| 1);
+    let (entries, _) = best_within_budget(told.entries, 100, |_| 1);
     assert_eq!(entries.iter().map(|entry| entry.line).collect::<Vec<_>>(), [Some(3), Some(5)]);
 }
 
@@ -179,8 +179,8 @@ fn a_decision_about_something_else_is_no_answer_to_why() {
     let episode = Episode { objective: "Choose sled for the store".to_owned(), decisions, ..Episode::default() };
     let check = |question: &str, expected: &[u64]| {
         let asked = read(question);
-        let place = Place { fit: whole_fit(&episode, &asked), ..place(&session, 1) };
-        let told = select(&asked, session_entries(&episode, &place, &asked));
+        let ranked = RankedSession { fit: whole_fit(&episode, &asked), ..ranked(&session, 1) };
+        let told = select(&asked, session_entries(&episode, &ranked, &asked));
         let mut lines: Vec<u64> = told.entries.iter().filter_map(|entry| entry.line).collect();
         lines.sort_unstable();
         assert_eq!(lines, expected, "{question}");
@@ -194,10 +194,10 @@ fn a_decision_about_something_else_is_no_answer_to_why() {
 fn what_was_asked_for_comes_before_what_only_has_its_words() {
     let (session, asked) = (id("one"), read("which approach failed for the refresh"));
     let failed =
-        place(&session, 1).line(Sort::Failed, "A mutex per token did not work", Some(9), None, 3.0).with_fit(0.5);
-    let passage = place(&session, 1).line(Sort::Passage, "the refresh is slow", Some(3), None, 1.2);
+        ranked(&session, 1).line(Sort::Failed, "A mutex per token did not work", Some(9), None, 3.0).with_fit(0.5);
+    let passage = ranked(&session, 1).line(Sort::Passage, "the refresh is slow", Some(3), None, 1.2);
     let told = select(&asked, vec![Entry { answers: true, ..passage }, failed]);
-    let (entries, _) = chosen(told.entries, 100, |_| 1);
+    let (entries, _) = best_within_budget(told.entries, 100, |_| 1);
     assert_eq!(entries.iter().map(|entry| entry.line).collect::<Vec<_>>(), [Some(9), Some(3)]);
 }
 
@@ -207,7 +207,7 @@ fn a_note_and_the_fact_that_was_taken_from_it_are_one() {
     let check = |question: &str, body: &str, fact: &str, expected: &[Sort]| {
         let asked = read(question);
         let note = memo_entry(uuid, "Rule", body, None, &asked);
-        let fact = place(&note.session, 1).line(Sort::Fact, fact, Some(3), None, 3.0);
+        let fact = ranked(&note.session, 1).line(Sort::Fact, fact, Some(3), None, 3.0);
         let told = select(&asked, vec![fact, note]);
         let sorts: Vec<Sort> = told.entries.iter().map(|entry| entry.sort).collect();
         assert_eq!(sorts, expected, "{question}: {body}");
@@ -224,7 +224,7 @@ fn a_note_and_the_fact_that_was_taken_from_it_are_one() {
 #[test]
 fn a_preference_that_was_a_decision_as_well_is_told_as_what_is_asked_for() {
     let session = id("one");
-    let entry = |sort: Sort, text: &str| place(&session, 1).line(sort, text, Some(5), None, 3.0);
+    let entry = |sort: Sort, text: &str| ranked(&session, 1).line(sort, text, Some(5), None, 3.0);
     let both = || vec![entry(Sort::Decision, "User: never push"), entry(Sort::Fact, "the user prefers: never push")];
     let sorts = |question: &str| select(&read(question), both()).entries.iter().map(|it| it.sort).collect::<Vec<_>>();
     assert_eq!(sorts("what does the user prefer"), [Sort::Fact]);
@@ -276,14 +276,14 @@ fn what_later_sessions_settled_is_not_open() {
     let again = later(&Episode { next_steps: vec![said("Compact the log at night", 3)], ..Episode::default() });
     assert!(again.settles("compact the log at night"), "it is told of the later session");
     let (asked, session) = (read("what is still open"), id("one"));
-    let open = still_open(&episode(), &place(&session, 2), &asked, &benched);
+    let open = still_open(&episode(), &ranked(&session, 2), &asked, &benched);
     assert_eq!(open.iter().map(|entry| entry.sort).collect::<Vec<_>>(), [Sort::Next]);
 }
 
 #[test]
 fn the_budget_holds_whole_entries_only() {
     let session = id("one");
-    let entry = |text: &str, worth| place(&session, 1).line(Sort::Passage, text, None, None, worth);
+    let entry = |text: &str, worth| ranked(&session, 1).line(Sort::Passage, text, None, None, worth);
     let cost = |entry: &Entry| entry.text.len() as u64;
     let entries =
         || vec![entry("bbbb", 2.0), entry("aaaaaaaaaa", 3.0), entry("cc", 1.0), entry("bbbb", 1.5), entry("z", 0.0)];
@@ -294,7 +294,7 @@ fn the_budget_holds_whole_entries_only() {
         (9, "bbbb cc", 1),
         (1, "", 4),
     ] {
-        let (chosen, out) = chosen(entries(), budget, cost);
+        let (chosen, out) = best_within_budget(entries(), budget, cost);
         let texts: Vec<&str> = chosen.iter().map(|entry| entry.text.as_str()).collect();
         assert_eq!((texts.join(" ").as_str(), out), (expected, left_out), "{budget}");
     }
@@ -305,7 +305,7 @@ fn what_does_not_hold_any_more_comes_last_and_says_so() {
     let (one, other) = (id("one"), id("two"));
     let at = Timestamp(1_770_000_000_000);
     let entry = |sort: Sort, session: &SessionId, text: &str, line: u64| {
-        place(session, 1).line(sort, text, Some(line), None, 2.0)
+        ranked(session, 1).line(sort, text, Some(line), None, 2.0)
     };
     let mut entries = vec![
         entry(Sort::Decision, &one, "reversed", 3),
@@ -313,8 +313,8 @@ fn what_does_not_hold_any_more_comes_last_and_says_so() {
         entry(Sort::Decision, &other, "another session's", 3),
         entry(Sort::Decision, &one, "another line's", 4),
     ];
-    reverse(&mut entries, &[((one, 3), at)].into_iter().collect());
-    let (chosen, _) = chosen(entries, 1000, |_| 1);
+    mark_reversed(&mut entries, &[((one, 3), at)].into_iter().collect());
+    let (chosen, _) = best_within_budget(entries, 1000, |_| 1);
     let told: Vec<_> = chosen.iter().map(|entry| (entry.text.as_str(), entry.ended)).collect();
     let expected =
         [("only quoted", None), ("another session's", None), ("another line's", None), ("reversed", Some(at))];
@@ -324,11 +324,11 @@ fn what_does_not_hold_any_more_comes_last_and_says_so() {
 #[test]
 fn a_session_is_told_by_its_purpose_and_not_by_what_was_typed_last() {
     let (asked, session) = (read("what were we working on"), id("one"));
-    let place = Place { project: None, ..place(&session, 1) };
+    let ranked = RankedSession { project: None, ..ranked(&session, 1) };
     let told = |title: &str, objective: &str| {
         let (title, objective) = (title.to_owned(), objective.to_owned());
         let episode = Episode { title, objective, ..Episode::default() };
-        session_entries(&episode, &place, &asked)[0].text.clone()
+        session_entries(&episode, &ranked, &asked)[0].text.clone()
     };
     assert_eq!(told("Move the", "Move the log"), "Move the log");
     assert_eq!(told("Segments", "Move the log"), "Segments: Move the log");

@@ -53,7 +53,7 @@ pub(crate) fn effect_of(input: Value<'_>) -> Option<Edit> {
     let (added, removed) = (bounded(changed.added), bounded(changed.removed));
     let kept = bounded(changed.kept);
     let compared = (kept > 0).then(|| (added.saturating_sub(kept), removed.saturating_sub(kept)));
-    let kept = |text: &str| super::kept_head(text, MAX_KEPT_CHARS).unwrap_or_default();
+    let kept = |text: &str| super::stored_head(text, MAX_KEPT_CHARS).unwrap_or_default();
     let (old_text, new_text) = (kept(&changed.old_text), kept(&changed.new_text));
     Some(Edit { path, added, removed, compared, new_text, old_text })
 }
@@ -67,7 +67,7 @@ pub(crate) fn lines_of_patch(patch: &str) -> (String, String) {
     let patch = redact(patch);
     let kept = |mark: char| {
         let lines = without_random(patch.lines().filter_map(|line| line.strip_prefix(mark)));
-        super::kept_head(&lines, MAX_KEPT_CHARS).unwrap_or_default()
+        super::stored_head(&lines, MAX_KEPT_CHARS).unwrap_or_default()
     };
     (kept('-'), kept('+'))
 }
@@ -173,7 +173,7 @@ mod tests {
         let edit = effect_of(Value::Object(a("a\\nb\\nc", "a\\nB\\nc").as_bytes().into()));
         assert_eq!(edit.map(|edit| edit.old_text).as_deref(), Some("b"));
         assert_eq!(new("a", &"b".repeat(1_000)).map(|text| text.chars().count()), Some(MAX_KEPT_CHARS));
-        // What makes a line secret may stand in another, or nowhere in the edit.
+        // The reason why a line is secret may be in another line, or outside the edit.
         let key = |body: &str| format!("-----BEGIN PRIVATE KEY-----\\n{body}\\n-----END PRIVATE KEY-----");
         assert_eq!(new(&key("abc"), &key("bnVtYmF0bnVtYmF0bnVtYmF0")).as_deref(), Some(""));
         assert_eq!(new("key:\\n  a", "key:\\n  q8Zr2LmX7vKp4TnW9sYb\\n  b").as_deref(), Some("b"));

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::one_line;
-use super::summary::{passes, summary};
+use super::summary::{counts_successes, summary};
 use super::telling::{
     FAILURE_STARTS, MAX_CHARS, MAX_LINES, Rank, WRAPPER_FAILED, bare, best_of, failed_test, finder, finding,
     is_exception, rank,
@@ -29,7 +29,7 @@ const DRAWN: [char; 5] = ['┃', '│', '━', '─', ' '];
 /// output in which no line says why it has none.
 pub(super) fn reason_line(text: &str) -> Option<String> {
     let lines = lines(text);
-    let is_long = lines.iter().filter(|line| is_said(line) && !passes(line)).nth(MAX_UNCLEAR_LINES).is_some();
+    let is_long = lines.iter().filter(|line| is_said(line) && !counts_successes(line)).nth(MAX_UNCLEAR_LINES).is_some();
     best_reason(lines).filter(|(rank, _)| *rank < Rank::Other || !is_long).map(|(_, line)| line)
 }
 
@@ -122,7 +122,7 @@ fn best_reason(mut lines: Vec<&str>) -> Option<(Rank, String)> {
     }
     test_log::remove(&mut lines, |line| reason_rank(line) == Rank::Echo);
     let passed = lines.iter().rposition(|line| summary(line) == Some(true));
-    lines.iter_mut().filter(|line| passes(line)).for_each(|line| *line = "");
+    lines.iter_mut().filter(|line| counts_successes(line)).for_each(|line| *line = "");
     let rest = passed.map_or(&lines[..], |at| &lines[at + 1..]);
     let best = best_of(rest, reason_rank)
         .filter(|(rank, _)| passed.is_none() || *rank <= Rank::Failure)
@@ -153,7 +153,7 @@ fn reason_rank(line: &str) -> Rank {
     if is_of_the_start(line) || is_note(line) {
         return Rank::Preamble;
     }
-    // What stands below it says why.
+    // The lines below it say why.
     if line.split_once(" while ").is_some_and(|(name, _)| is_exception(name)) {
         return Rank::Failure;
     }

@@ -334,7 +334,7 @@ fn report(
         report.verdict = Some(Verdict::Passed).filter(|_| is_shared && Verdict::tests_passed(&said));
     }
     if !matches!((outcome, &report.verdict), (Outcome::Ok, None | Some(Verdict::Passed))) {
-        report.script = Verdict::script(&said);
+        report.script = Verdict::failed_script(&said);
     }
     (report, stored)
 }

@@ -66,7 +66,7 @@ pub(super) fn tests(line: &str) -> Option<bool> {
 }
 
 /// True for a line that only counts what passed or was done: `1365 pass`.
-pub(super) fn passes(line: &str) -> bool {
+pub(super) fn counts_successes(line: &str) -> bool {
     let line = line.trim();
     let line = line.strip_prefix("Ran ").unwrap_or(line);
     // A number may have a sign.
@@ -100,7 +100,7 @@ const RUNNERS: &[&str] = &[
 const EMITTED: &str = " errors were emitted while ";
 
 /// True for the line in which a linter counts what it looked at: it passed, unless another line counts errors.
-pub(super) fn checked(line: &str) -> bool {
+pub(super) fn counts_checks(line: &str) -> bool {
     let count = line.strip_prefix("Checked ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     count && [" fixes applied.", " file.", " files."].iter().any(|end| line.ends_with(end))
 }

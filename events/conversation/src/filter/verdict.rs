@@ -1,7 +1,7 @@
 //! The result that a test, build or linter reports in its output, for when a pipe hides its exit code.
 
 use super::reason::reason_line;
-use super::summary::{checked, ends_badly, stored_summary, summary, tests};
+use super::summary::{counts_checks, ends_badly, stored_summary, summary, tests};
 use super::telling::WRAPPER_FAILED;
 use super::telling::telling_line;
 use crate::item::Verdict;
@@ -30,12 +30,14 @@ impl Verdict {
             || lines().rev().take(MAX_LAST_LINES).any(ends_badly);
         match fails {
             true => Some(Self::Failed(reason_line(output).unwrap_or_default())),
-            false => Self::by(output, |line| summary(line).or_else(|| checked(line).then_some(true)), reason_line),
+            false => {
+                Self::by(output, |line| summary(line).or_else(|| counts_checks(line).then_some(true)), reason_line)
+            }
         }
     }
 
     /// Name of the script that a runner says has failed: `error: script "lint" exited with code 1`.
-    pub(crate) fn script(output: &str) -> Option<String> {
+    pub(crate) fn failed_script(output: &str) -> Option<String> {
         let named = |line: &str| {
             let rest = SCRIPT_FAILED.iter().find_map(|start| line.trim().strip_prefix(start))?;
             let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || "-_:.".contains(*c)).collect();
@@ -191,8 +193,11 @@ mod tests {
         check("FAILED: git commit\n$ lint\nok\n", Some(false));
         check("[web] exited with code 0", None);
         check("it exited with code 3\na\nb\nc\nd", None);
-        assert_eq!(Verdict::script("x\nerror: script \"lint:ci\" exited with code 1").as_deref(), Some("lint:ci"));
-        assert_eq!(Verdict::script("a script failed"), None);
+        assert_eq!(
+            Verdict::failed_script("x\nerror: script \"lint:ci\" exited with code 1").as_deref(),
+            Some("lint:ci")
+        );
+        assert_eq!(Verdict::failed_script("a script failed"), None);
         assert!(
             Verdict::tests_passed(" 3 pass\n 0 fail\nsrc/a.ts: unused")
                 && !Verdict::tests_passed("12 passed, 1 failed")

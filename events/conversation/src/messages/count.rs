@@ -45,6 +45,6 @@ impl MessageCount {
 pub fn message_count(items: &[Item]) -> u64 {
     let withdrawn = Withdrawn::from_items(items);
     let mut count = MessageCount::default();
-    items.iter().filter(|item| !withdrawn.holds(item)).for_each(|item| count.note(item));
+    items.iter().filter(|item| !withdrawn.is_withdrawn(item)).for_each(|item| count.note(item));
     count.get()
 }

@@ -165,12 +165,12 @@ fn what_a_call_changed_is_what_its_result_counts() {
         result
     };
     let check = |edit, result: Option<ToolResult>, expected| {
-        assert_eq!(changed(Some(&call(edit)), result.as_ref()), expected, "{result:?}");
+        assert_eq!(changed_lines(Some(&call(edit)), result.as_ref()), expected, "{result:?}");
     };
     check(Some(&edit), None, Some((3, 0)));
     check(Some(&edit), Some(result(Outcome::Ok, Some((2, 1)))), Some((2, 1)));
     check(Some(&edit), Some(result(Outcome::Ok, None)), Some((3, 0)));
     check(Some(&edit), Some(result(Outcome::Failed, None)), None);
     check(None, Some(result(Outcome::Ok, Some((2, 1)))), None);
-    assert_eq!(changed(None, Some(&result(Outcome::Ok, Some((2, 1))))), None);
+    assert_eq!(changed_lines(None, Some(&result(Outcome::Ok, Some((2, 1))))), None);
 }

@@ -203,7 +203,7 @@ fn tokens(said: &str) -> Option<Usage> {
             _ => usage.output = count,
         }
     }
-    // What was sent includes both.
+    // The sent tokens include both.
     usage.input = usage.input.saturating_sub(usage.cache_creation).saturating_sub(usage.cache_read);
     Some(usage)
 }

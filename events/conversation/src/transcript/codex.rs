@@ -274,7 +274,7 @@ enum Repeated {
     Tokens = b'n' as isize,
     /// The agent's last message.
     LastReply = b'l' as isize,
-    /// What the scripts of this session do has records of its own.
+    /// The session has records of what its scripts do.
     Scripts = b'x' as isize,
 }
 

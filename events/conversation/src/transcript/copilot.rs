@@ -214,11 +214,11 @@ fn remember_prompt(stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
 /// A rewind: the event that it names, and all after it, are taken back.
 fn rewind(data: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let [up_to, ids] = pick(data, [b"upToEventId", b"eventIds"]);
-    text(up_to).into_iter().for_each(|id| writer.below(stamp, id));
+    text(up_to).into_iter().for_each(|id| writer.continue_below(stamp, id));
     for id in ids.into_iter().flat_map(Value::elements).filter_map(Value::text) {
         let mark = Mark::digest(id.raw());
         if writer.cursor.queue.take_first(|prompt| prompt.mark == mark).is_some() {
-            writer.below(stamp, id);
+            writer.continue_below(stamp, id);
         }
     }
 }
@@ -416,7 +416,7 @@ fn compaction(data: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
     let names: [&[u8]; 5] =
         [b"success", b"trigger", b"preCompactionTokens", b"postCompactionTokens", b"summaryContent"];
     let [success, trigger, before, after, summary] = pick(data, names);
-    if !success.is_none_or(Value::is_true) || writer.aside(stamp) {
+    if !success.is_none_or(Value::is_true) || writer.is_subagent_record(stamp) {
         return;
     }
     let trigger = text(trigger).map_or(Cow::Borrowed(""), Text::decode);

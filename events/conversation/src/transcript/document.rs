@@ -1,4 +1,4 @@
-//! Transcripts that are one JSON document, which the agent writes anew as a whole, as the lines that readers take.
+//! Transcripts that are one JSON document, rewritten as a whole by the agent, as the lines that readers take.
 //!
 //! The first line is what the document says of itself, and each message is a line of its own, in order. A document that
 //! was extended gives the same first lines and further ones, like a file that is appended to; one whose earlier

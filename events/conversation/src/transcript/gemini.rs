@@ -129,7 +129,7 @@ impl Format for Gemini {
         writer.begin(&stamp);
         if let Some(target) = text(rewind) {
             writer.seen.count_type(b"$rewindTo");
-            writer.below(&stamp, target);
+            writer.continue_below(&stamp, target);
         } else if let Some(set) = set {
             writer.seen.count_type(b"$set");
             change(set, &stamp, writer);
@@ -166,7 +166,7 @@ fn message(kind: &[u8], message: Value<'_>, stamp: &Stamp<'_>, writer: &mut Item
     let is_models = message.get(b"model").is_some() || message.get(b"toolCalls").is_some();
     if matches!(kind, b"user" | b"gemini") && !is_models && rewritten_whole::goes_on(stamp, writer) {
         // A person may go back to it.
-        stamp.uuid.filter(|_| kind == b"user").into_iter().for_each(|id| writer.below(stamp, id));
+        stamp.uuid.filter(|_| kind == b"user").into_iter().for_each(|id| writer.continue_below(stamp, id));
         return;
     }
     match kind {

@@ -13,8 +13,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::filter::open_calls::OpenCalls;
 use crate::filter::result::{Output, summarise};
 use crate::filter::{
-    MAX_NAME_CHARS, MAX_NOTICE_CHARS, MAX_VALUE_CHARS, edit, git_output, input, is_own_tool, kept, kept_head, one_line,
-    without_colours,
+    MAX_NAME_CHARS, MAX_NOTICE_CHARS, MAX_VALUE_CHARS, edit, git_output, input, is_own_tool, one_line, stored_head,
+    stored_text, without_colours,
 };
 use crate::hash::Mark;
 use crate::item::{Act, Body, Call, Compaction, Edit, INTERRUPTED, Item, Link, Meta, Outcome, TitleSource, Usage};
@@ -140,7 +140,7 @@ impl<'a> ItemWriter<'a> {
             self.seen.conversation += 1;
             self.seen.last_conversation_at = self.seen.last_conversation_at.max(stamp.at);
         }
-        if self.aside(stamp) {
+        if self.is_subagent_record(stamp) {
             return;
         }
         if self.contents.prompt {
@@ -170,7 +170,7 @@ impl<'a> ItemWriter<'a> {
     }
 
     /// True if the record belongs to a subagent's conversation inside another's file.
-    pub(crate) fn aside(&self, stamp: &Stamp<'_>) -> bool {
+    pub(crate) fn is_subagent_record(&self, stamp: &Stamp<'_>) -> bool {
         stamp.sidechain && !self.subagent
     }
 
@@ -184,7 +184,7 @@ impl<'a> ItemWriter<'a> {
         if self.seen.cwd.is_none() && !cwd.is_empty() && cwd.len() <= MAX_FACT_BYTES {
             self.seen.cwd = Some(cwd.clone().into_owned());
         }
-        if !cwd.is_empty() && !self.aside(stamp) {
+        if !cwd.is_empty() && !self.is_subagent_record(stamp) {
             self.last_cwd = written.to_owned();
             if self.cursor.enter_cwd(&cwd) {
                 self.meta(stamp, &cwd, Meta::Cwd);
@@ -202,7 +202,7 @@ impl<'a> ItemWriter<'a> {
 
     /// The git branch of the record.
     pub(crate) fn branch(&mut self, stamp: &Stamp<'_>, branch: Text<'_>) {
-        if self.last_branch == branch.raw() || self.aside(stamp) {
+        if self.last_branch == branch.raw() || self.is_subagent_record(stamp) {
             return;
         }
         self.last_branch = branch.raw().to_owned();
@@ -221,7 +221,7 @@ impl<'a> ItemWriter<'a> {
 
     /// A name that a person gave to the session by a command.
     pub(crate) fn renamed(&mut self, stamp: &Stamp<'_>, name: &str) {
-        if !self.aside(stamp) {
+        if !self.is_subagent_record(stamp) {
             self.title(stamp, TitleSource::Person, name.trim());
         }
     }
@@ -236,7 +236,7 @@ impl<'a> ItemWriter<'a> {
     /// A typed prompt.
     pub(crate) fn prompt(&mut self, stamp: &Stamp<'_>, text: &str) {
         self.wordless_prompt(stamp);
-        self.emit(stamp, || kept(text).map(|text| Body::Prompt { text }));
+        self.emit(stamp, || stored_text(text).map(|text| Body::Prompt { text }));
     }
 
     /// A prompt without text so far; it may consist of a picture only.
@@ -244,13 +244,13 @@ impl<'a> ItemWriter<'a> {
         let first = !std::mem::replace(&mut self.contents.prompt, true);
         self.contents.conversation = true;
         self.cursor.working = true;
-        if let Some(parent) = stamp.below.filter(|_| first && !self.aside(stamp)) {
-            self.below(stamp, parent);
+        if let Some(parent) = stamp.below.filter(|_| first && !self.is_subagent_record(stamp)) {
+            self.continue_below(stamp, parent);
         }
     }
 
     /// The conversation goes on below a record: what came since the last prompt below it is abandoned.
-    pub(crate) fn below(&mut self, stamp: &Stamp<'_>, parent: Text<'_>) {
+    pub(crate) fn continue_below(&mut self, stamp: &Stamp<'_>, parent: Text<'_>) {
         self.emit(stamp, || Some(Body::Meta(Meta::Below(bounded_id(parent)))));
     }
 
@@ -294,7 +294,7 @@ impl<'a> ItemWriter<'a> {
 
     /// A new turn begins: calls without a result will not get one.
     pub(crate) fn abandon_calls(&mut self, stamp: &Stamp<'_>) {
-        if !self.aside(stamp) {
+        if !self.is_subagent_record(stamp) {
             self.cursor.open_calls.clear();
         }
     }
@@ -309,7 +309,7 @@ impl<'a> ItemWriter<'a> {
     /// Text that a person typed into a tool's result.
     pub(crate) fn answer(&mut self, stamp: &Stamp<'_>, text: &str) {
         self.contents.conversation = true;
-        self.emit(stamp, || kept(text).map(|text| Body::Answer { text }));
+        self.emit(stamp, || stored_text(text).map(|text| Body::Answer { text }));
     }
 
     /// Text of the agent. `ends_turn`: the agent now waits for a person.
@@ -318,7 +318,7 @@ impl<'a> ItemWriter<'a> {
         self.cursor.working = !ends_turn || !self.cursor.open_calls.is_empty();
         if !text.is_blank() {
             self.contents.text = true;
-            self.emit(stamp, || kept(&text.decode()).map(|text| Body::Reply { text }));
+            self.emit(stamp, || stored_text(&text.decode()).map(|text| Body::Reply { text }));
         }
     }
 
@@ -327,7 +327,7 @@ impl<'a> ItemWriter<'a> {
         self.contents.conversation = true;
         self.cursor.working = true;
         if let Some(text) = text.filter(|text| !text.is_blank()) {
-            self.emit(stamp, || kept(&text.decode()).map(|text| Body::Thinking { text }));
+            self.emit(stamp, || stored_text(&text.decode()).map(|text| Body::Thinking { text }));
         }
     }
 
@@ -394,9 +394,9 @@ impl<'a> ItemWriter<'a> {
             let commit = command.as_deref().and_then(git_output::subject);
             let is_cut = |line: &&str| line.chars().nth(MAX_VALUE_CHARS).is_some();
             let git_line = command.as_deref().filter(is_cut).filter(|line| line.contains("git "));
-            let git_line = git_line.and_then(|line| kept_head(line, MAX_GIT_LINE_CHARS));
+            let git_line = git_line.and_then(|line| stored_head(line, MAX_GIT_LINE_CHARS));
             let plan = parameters.get(b"plan").and_then(Value::text).filter(|_| act == Act::Plan);
-            let plan = plan.and_then(|plan| kept_head(&plan.decode(), MAX_PLAN_CHARS));
+            let plan = plan.and_then(|plan| stored_head(&plan.decode(), MAX_PLAN_CHARS));
             let name = one_line(name, MAX_NAME_CHARS);
             Some(Body::Call(Call { act, id, name, input, edit, commit, plan, git_line }))
         });
@@ -444,16 +444,16 @@ impl<'a> ItemWriter<'a> {
 
     /// The harness' summary of what it compacted away.
     pub(crate) fn summary(&mut self, stamp: &Stamp<'_>, text: &str) {
-        self.emit(stamp, || kept(text).map(|text| Body::Summary { text }));
+        self.emit(stamp, || stored_text(text).map(|text| Body::Summary { text }));
     }
 
     /// A message of the harness.
     pub(crate) fn notice(&mut self, stamp: &Stamp<'_>, text: &str) {
-        self.emit(stamp, || kept_head(&without_colours(text), MAX_NOTICE_CHARS).map(|text| Body::Notice { text }));
+        self.emit(stamp, || stored_head(&without_colours(text), MAX_NOTICE_CHARS).map(|text| Body::Notice { text }));
     }
 
     fn meta(&mut self, stamp: &Stamp<'_>, text: &str, meta: impl FnOnce(String) -> Meta) {
-        self.emit(stamp, || kept_head(text, MAX_META_CHARS).map(|text| Body::Meta(meta(text))));
+        self.emit(stamp, || stored_head(text, MAX_META_CHARS).map(|text| Body::Meta(meta(text))));
     }
 
     fn emit(&mut self, stamp: &Stamp<'_>, body: impl FnOnce() -> Option<Body>) {
@@ -466,7 +466,7 @@ impl<'a> ItemWriter<'a> {
                 at: stamp.at,
                 uuid: stamp.uuid.map(bounded_id),
                 message: stamp.message.map(bounded_id),
-                sidechain: self.aside(stamp),
+                sidechain: self.is_subagent_record(stamp),
                 body,
             };
             self.open.note(&item);

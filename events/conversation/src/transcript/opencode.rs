@@ -118,7 +118,7 @@ impl Format for OpenCode {
             (b"user", b"text") => typed(data, &stamp, writer),
             (b"user", b"subtask") => subtask(data, &stamp, writer),
             (_, b"file") => file(data, &stamp, writer),
-            // Which agent a prompt names is in its text.
+            // The prompt's text names the agent.
             (_, b"agent") => {}
             (_, b"text") if is_summary => {
                 let said = text(data.get(b"text")).filter(|_| writer.wants_text).map(Text::decode);

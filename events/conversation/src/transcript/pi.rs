@@ -91,7 +91,7 @@ impl Format for Pi {
         writer.seen.count_type(kind);
         let branches = follow(id, parent, writer);
         if let Some(parent) = parent.filter(|_| branches && role != b"user") {
-            writer.below(&stamp, parent);
+            writer.continue_below(&stamp, parent);
         }
         match kind {
             b"session" => session(entry, &stamp, writer),

@@ -269,7 +269,7 @@ fn assistant(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>
     // A person may also go back to the prompt itself.
     let prompt = record.parent.filter(|parent| writer.cursor.said.contains(mark(b'p', *parent, b"")));
     if let Some(prompt) = prompt.filter(|_| is_first(b'b', stamp, b"", writer)) {
-        writer.below(stamp, prompt);
+        writer.continue_below(stamp, prompt);
     }
     let calls = |part: &Value<'_>| part.get(b"functionCall").is_some();
     let ends_turn = !record.parts.elements().any(|part| calls(&part));
@@ -345,7 +345,7 @@ fn results(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) 
         if !writer.note_result(id) {
             continue;
         }
-        // What the record says besides is about one call.
+        // The rest of the record is about one call.
         let is_its = call.is_none() || call == id;
         let Answer { outcome, mut output } =
             answer(Some(response), status.filter(|_| is_its), display.filter(|_| is_its));
@@ -395,7 +395,7 @@ fn system(record: &Record<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'_>) {
                 writer.notice(stamp, &command.decode());
             }
         }
-        b"rewind" => record.parent.into_iter().for_each(|parent| writer.below(stamp, parent)),
+        b"rewind" => record.parent.into_iter().for_each(|parent| writer.continue_below(stamp, parent)),
         b"turn_result" => {
             if text(record.payload.get(b"state")).is_some_and(|state| state.raw() == b"cancelled") {
                 writer.interruption(stamp);

@@ -1,4 +1,4 @@
-//! Files with many sessions, each of which is read as a transcript of its own.
+//! Files with many sessions, each read as a transcript of its own.
 //!
 //! Such a session has a path of its own that does not exist on the disk: the file's, a separator, and the session's id.
 //! Its lines are made of the file's bytes, as those of a [`Document`](super::Document).

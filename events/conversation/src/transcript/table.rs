@@ -30,7 +30,7 @@ pub struct Table {
     /// What the databases' file names begin with; they end as [`Layout::endings`](super::Layout::endings) says.
     pub prefix: &'static str,
     /// Known schemas, the newest first. The first one whose tables are all there is used.
-    pub schemas: &'static [Schema],
+    pub schemas: &'static [DatabaseSchema],
     /// Makes the lines of one session.
     pub render: fn() -> Box<dyn Render>,
     /// True if a session that also has a file of its own is read from that.
@@ -80,7 +80,7 @@ pub struct MessageFiles {
 
 /// How the sessions in one form of an agent's database are found and read.
 #[derive(Clone, Copy, Debug)]
-pub struct Schema {
+pub struct DatabaseSchema {
     /// All that may be selected: ordinary tables and their columns, which may be listed in several parts.
     pub tables: &'static [(&'static str, &'static [&'static str])],
     /// All sessions after the row with key `?1`, in the order of the key. Columns: the key, an integer; the session's id;
@@ -130,10 +130,10 @@ impl<'a> Cell<'a> {
 
 /// Makes lines of the rows of one session.
 pub trait Render {
-    /// Takes the columns of [`Schema::session`], before all rows.
+    /// Takes the columns of [`DatabaseSchema::session`], before all rows.
     fn session(&mut self, columns: &[Cell<'_>], lines: &mut Lines);
 
-    /// Takes a row of [`Schema::rows`]. Returns false if the session shows no further rows.
+    /// Takes a row of [`DatabaseSchema::rows`]. Returns false if the session shows no further rows.
     fn row(&mut self, columns: &[Cell<'_>], lines: &mut Lines) -> bool;
 }
 

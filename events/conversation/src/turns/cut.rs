@@ -56,7 +56,7 @@ fn blank_line(window: &str) -> Option<usize> {
 }
 
 /// The first `max` characters.
-pub(super) fn start(text: &str, max: usize) -> &str {
+pub(super) fn truncated_prefix(text: &str, max: usize) -> &str {
     &text[..prefix_len(text, max)]
 }
 
@@ -103,9 +103,9 @@ mod tests {
 
     #[test]
     fn the_start_of_a_text_is_cut_on_characters() {
-        assert_eq!(start("añb", 2), "añ");
-        assert_eq!(start("abc", 3), "abc");
-        assert_eq!(start("語語語", 1), "語");
-        assert_eq!(start("", 2), "");
+        assert_eq!(truncated_prefix("añb", 2), "añ");
+        assert_eq!(truncated_prefix("abc", 3), "abc");
+        assert_eq!(truncated_prefix("語語語", 1), "語");
+        assert_eq!(truncated_prefix("", 2), "");
     }
 }

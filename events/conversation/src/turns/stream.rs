@@ -71,7 +71,7 @@ impl Stream {
     /// Adds the next item and passes units that are now complete to `take`, in order, until `take` fails.
     pub fn push<E>(&mut self, item: &Item, take: &mut impl FnMut(Unit) -> Result<(), E>) -> Result<(), E> {
         match &item.body {
-            Body::Prompt { text } | Body::Reply { text } if self.withdrawn.holds(item) => {
+            Body::Prompt { text } | Body::Reply { text } if self.withdrawn.is_withdrawn(item) => {
                 let is_reply = matches!(item.body, Body::Reply { .. });
                 if !is_reply {
                     self.deliver(item.line, text);

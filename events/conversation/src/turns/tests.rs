@@ -139,11 +139,11 @@ fn a_call_and_its_result_are_one_line_without_repetition() {
 fn a_body_has_date_and_role() {
     let made = units(&[said(1, "zero"), said(3, "two")]);
     let mut out = String::new();
-    body(&made[1], &mut out);
+    write_body(&made[1], &mut out);
     assert_eq!(out, "2026-03-04 4 March 2026 assistant\ntwo");
     out.clear();
     let dateless = Unit { at: None, ..made[0].clone() };
-    body(&dateless, &mut out);
+    write_body(&dateless, &mut out);
     assert_eq!(out, "assistant\nzero");
 }
 

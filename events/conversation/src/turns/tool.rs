@@ -68,7 +68,7 @@ fn push_text(value: &Value, line: &mut String) {
     match value {
         Value::String(text) => {
             let text = text.split(FILTER_MARK).next().unwrap_or_default().trim();
-            line.push_str(super::cut::start(text, VALUE_CHARS));
+            line.push_str(super::cut::truncated_prefix(text, VALUE_CHARS));
         }
         Value::Array(entries) => {
             for entry in entries.iter().take(16) {
@@ -98,7 +98,7 @@ fn push_text(value: &Value, line: &mut String) {
 }
 
 fn bounded(mut line: String) -> String {
-    let kept = super::cut::start(&line, MAX_CHARS).len();
+    let kept = super::cut::truncated_prefix(&line, MAX_CHARS).len();
     line.truncate(kept);
     line
 }

@@ -325,7 +325,7 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
     let mut expected = by_model.to_vec();
     expected.sort_unstable();
     assert_eq!(marked, expected);
-    let text = told.clone().marked().content();
+    let text = told.clone().with_model_marks().content();
     assert_eq!(text.matches(MODEL_MARK).count(), by_model.len(), "{text}");
     assert!(text.contains("- User: never floats\n- a third one · model\n"), "{text}");
     assert!(!told.content().contains(MODEL_MARK), "what is searched has no mark");
@@ -335,7 +335,10 @@ fn what_was_said_and_measured_stays_beside_what_a_model_says_and_that_is_marked(
     assert_eq!(claims.len(), by_model.len(), "{apart}");
     assert!(claims.contains(&"a third one") && !claims.concat().contains("never floats"), "{claims:?}");
     assert_eq!(apart.replace([MODEL_BEGINS, MODEL_ENDS], ""), told.content(), "it has the same words");
-    assert_eq!((before.clone().marked(), before.clone().content_with_marks()), (before.clone(), before.content()));
+    assert_eq!(
+        (before.clone().with_model_marks(), before.clone().content_with_marks()),
+        (before.clone(), before.content())
+    );
     // A text that contains the mark does not pass for the model's.
     let mut odd = told.clone();
     let tricks = ["a\u{fdd0}b", "c\u{fdd1}d"].map(|text| Pointed { text: text.to_owned(), line: 2, at: None });

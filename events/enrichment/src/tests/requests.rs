@@ -213,7 +213,8 @@ fn an_answer_that_is_too_long_is_joined_without_its_last_entries() {
     let long = Answer { objective: "字".repeat(700), continuation_context: "x".repeat(900), ..Answer::default() };
     let short = long.clone().shortened_to(100);
     assert!(
-        baton_conversation::tokens::at_most(&short.to_json()) <= 100 && long.objective.starts_with(&short.objective)
+        baton_conversation::tokens::max_token_count(&short.to_json()) <= 100
+            && long.objective.starts_with(&short.objective)
     );
     assert_eq!(long.clone().shortened_to(2_000), long);
     assert_eq!(long.shortened_to(0), Answer::default(), "it ends");

@@ -14,7 +14,7 @@ use super::file;
 use super::repetition::significant_words;
 use super::sentence::{self, Sentence, clauses, plain, sentences};
 use super::settled::replacement;
-use super::stated::{self, MIN_WORDS, Told, is_connected};
+use super::stated::{self, MIN_WORDS, Statement, is_connected};
 use super::substitution::Substitutions;
 use super::timeline::{Deed, Message, Round, Timeline};
 use super::{DECISION_CHARS, Pointed};
@@ -26,7 +26,7 @@ use baton_words::WordList;
 pub(super) const MAX_REPLY_BYTES: usize = 20_000;
 /// A shorter choice says too little alone: the sentence before is added, in characters.
 const TELLING_CHARS: usize = 60;
-/// What one of so many first words stands for is told before it.
+/// A choice that points back within this many words needs the sentence before it.
 const POINTING_WORDS: usize = 3;
 /// Maximum number of choices that are taken from one reply.
 const MAX_OF_REPLY: usize = 3;
@@ -62,7 +62,7 @@ pub(super) struct Found {
 /// Returns the agent's choices in a round: what it takes, unless the next prompt objects to it in a round without changes;
 /// what it proposes if the next round carries that out; why it does what follows at once, and how far; and the choices of
 /// its conclusion if it changed something.
-pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> Vec<Found> {
+pub(super) fn stated_choices(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&Round<'_>>) -> Vec<Found> {
     let objects = |next: &Round<'_>| {
         let first = next.prompt.as_ref().and_then(|said| clauses(said.text).next());
         first.is_some_and(|first| Signs::read(first).begins(Sign::Object))
@@ -87,7 +87,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
         let concludes = worked && concluded;
         let stands = worked || is_followed || concluded && !is_overruled;
         let deeds = deeds_until(timeline, round, reply, round.replies.get(index + 1));
-        // What only looks or fails on the way does not matter.
+        // Calls that only look, or fail on the way, do not matter.
         let prepares = |deed: &Deed<'_>| deed.git_line().is_some_and(only_prepares);
         let next_deed = deeds.iter().find(|deed| !deed.aside && (acts(deed) || prepares(deed)));
         let (leads_to_act, leads_to_edit) = (next_deed.is_some_and(acts), next_deed.is_some_and(is_change));
@@ -104,7 +104,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             {
                 continue;
             }
-            // Who thinks aloud before acting takes the last way that they name.
+            // An agent that reconsiders before acting chose the last option named.
             let signs = Signs::read(sentence.text);
             if signs.has(Sign::Rethink) && !concluded {
                 if !signs.begins(Sign::Rethink) {
@@ -125,7 +125,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             // `Let me keep it as a list, since that is shorter:`
             let announces = leads_to_act && at + 1 == sentences.len();
             let text = if announces { sentence.text.trim_end_matches([':', '：']) } else { sentence.text };
-            let told = Told::read(text).or_else(|| Told::read(after_lead(sentence.text)?));
+            let told = Statement::read(text).or_else(|| Statement::read(after_lead(sentence.text)?));
             let Some(told) = told else { continue };
             if concluded && wrote_texts && !told.is_of_a_change() {
                 continue;
@@ -134,11 +134,11 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
                 found.retain(|found| approach.is_none_or(|place| place == reply.place || found.place != place));
                 approach = (leads_to_edit && told.prefers()).then_some(reply.place).or(approach);
             }
-            // What is done to other things than files stands if it follows, or is named.
+            // A change of anything but files counts if it follows or is named.
             let stands = stands || (leads_to_act || sentence.text.contains('`')) && acted();
-            // What was only announced on the way, and then looked into, was not done yet.
+            // A choice announced on the way and then only looked into is not made yet.
             let is_idle = !concluded && !leads_to_act && told.announces_way();
-            let taken = stands && !is_idle && told.takes() || is_followed && told.proposes();
+            let taken = stands && !is_idle && told.commits_to_choice() || is_followed && told.proposes();
             let explained = leads_to_act && (told.limits_or_explains() || told.draws_consequence() || told.contrasts())
                 || leads_to_edit && told.prefers();
             let is_listed = || sentence.point && Signs::read(sentence.head).has(Sign::DecisionHead);
@@ -170,7 +170,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
             let worth = worth + usize::from(taken) + usize::from(explained);
             choices.extend((worth > 0).then_some(Choice { worth, at, text: sentence.text }));
         }
-        // Where nothing was chosen in so many words, how it was done tells what was.
+        // Without an explicit choice, the means used tell what was chosen.
         if choices.is_empty() {
             means.truncate(MAX_OF_MEANS);
             choices = means;
@@ -178,7 +178,7 @@ pub(super) fn stated(timeline: &Timeline<'_>, round: &Round<'_>, next: Option<&R
         choices.sort_by_key(|choice| Reverse(choice.worth));
         choices.truncate(MAX_OF_REPLY);
         choices.sort_by_key(|choice| choice.at);
-        let texts = choices.iter().filter_map(|choice| choice.told(&sentences));
+        let texts = choices.iter().filter_map(|choice| choice.wording(&sentences));
         found.extend(texts.map(|text| Found { place: reply.place, said: pointed(&text, reply), by_person: false }));
     }
     found
@@ -194,7 +194,7 @@ struct Choice<'a> {
 
 impl Choice<'_> {
     /// Returns the text with the sentence before if it says too little without; `None` if it needs one and there is none.
-    fn told(&self, sentences: &[Sentence<'_>]) -> Option<String> {
+    fn wording(&self, sentences: &[Sentence<'_>]) -> Option<String> {
         let text = plain(self.text).trim_end_matches([':', '：']).to_owned();
         let text = stated::without_announcement(&text);
         let is_point = sentences[self.at].point;
@@ -204,7 +204,7 @@ impl Choice<'_> {
             Some((lead, rest)) if is_remark(lead) && !Signs::read(lead).has(Sign::Setback) => rest.to_owned(),
             _ => text,
         };
-        // What was said before was just given up.
+        // The sentence before was just given up.
         if Signs::read(&text).begins(Sign::Rethink) {
             return Some(text);
         }
@@ -212,7 +212,7 @@ impl Choice<'_> {
         let before = before
             .filter(|before| !before.point && !is_point && !is_led_aside(before.text))
             .map(|before| plain(before.text));
-        // How checks went is out of date soon.
+        // Results of checks soon become outdated.
         let says_enough = |before: &String| {
             let is_result = before.split(|c: char| !c.is_alphanumeric()).any(|word| PASSING.contains(&word));
             !is_result && (before.split_whitespace().count() >= MIN_WORDS || !before.is_ascii())
@@ -274,7 +274,7 @@ impl Changed<'_> {
     }
 
     /// Returns true if a sentence tells what took the place of what, and an edit shows that, or was written at least.
-    fn tells(&self, sentence: &str, told: &Told) -> bool {
+    fn tells(&self, sentence: &str, told: &Statement) -> bool {
         self.edits.shows(sentence) || told.may_replace() && self.shows(sentence)
     }
 
@@ -320,7 +320,7 @@ fn introduction<'a>(sentence: &Sentence<'a>) -> Option<&'a str> {
 /// Returns what follows the bold lead of a point: `**Layout mended**: replaced the rows with a grid`.
 fn after_lead(sentence: &str) -> Option<&str> {
     let (lead, rest) = sentence.strip_prefix("**")?.split_once("**")?;
-    // What was repaired is no choice, unless by its own word.
+    // A repair is no choice unless it is called one.
     let is_choice = |rest: &str| !Signs::read(lead).has(Sign::Repair) || Signs::read(rest).has(Sign::Choose);
     Some(rest.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`')).filter(|rest| is_choice(rest))
 }
@@ -335,7 +335,7 @@ fn reports_lines(point: &str) -> bool {
 
 /// Returns true for what is said of tests, benefits or what remains: below a heading of them, or an item about tests.
 fn is_aside(sentence: &Sentence<'_>) -> bool {
-    // What the tests cover may be in contrast to something.
+    // A description of tests may contrast things without a choice.
     let lead = || sentence.text.split_once(": ").map_or(sentence.text, |(lead, _)| lead);
     let has_contrast = || {
         let of_checks = Signs::read(lead()).has_any(&[Sign::AsideHead, Sign::CheckHead]);
@@ -394,7 +394,7 @@ pub(super) fn commits(deed: &Deed<'_>) -> bool {
 pub(super) fn has_worked(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
     let changes = |deed: &Deed<'_>| {
         let steps = deed.parsed_command().map(|command| command.steps());
-        deed.succeeded() && steps.is_some_and(|steps| steps.iter().any(|step| step.changes()))
+        deed.succeeded() && steps.is_some_and(|steps| steps.iter().any(|step| step.is_mutating()))
     };
     has_changed(timeline, round) || timeline.deeds[round.deeds.clone()].iter().any(changes)
 }
@@ -423,7 +423,7 @@ pub(super) fn only_change(timeline: &Timeline<'_>) -> Option<Found> {
     };
     let tells = |sentence: &&Sentence<'_>| {
         !sentence.quoted
-            && Told::read(sentence.text).is_some_and(|told| told.is_of_a_change())
+            && Statement::read(sentence.text).is_some_and(|told| told.is_of_a_change())
             && !stated::names_test(&sentence.text.to_lowercase())
             && sentence.text.split('`').skip(1).step_by(2).any(is_new)
     };

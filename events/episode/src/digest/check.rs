@@ -26,7 +26,7 @@ struct Typed {
     passed: Option<usize>,
     /// True if it was told which part to check.
     names_parts: bool,
-    /// Place of the last run of which it is not known how it ended.
+    /// Place of the last run with an unknown end.
     unclear: usize,
 }
 
@@ -36,12 +36,12 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
     let mut changed = 0;
     for deed in timeline.finished.iter().filter_map(|&index| timeline.deeds.get(index)) {
         let counts = |path: &str| !file::is_document(timeline.relative_path(path));
-        if file::written(deed).iter().any(|(path, ..)| counts(path)) {
+        if file::written_files(deed).iter().any(|(path, ..)| counts(path)) {
             changed = deed.ended;
         }
         let Some(line) = deed.parsed_command().filter(|_| !deed.in_background()) else { continue };
         match deed.outcome() {
-            // What was not understood has checked nothing.
+            // A command that was not understood has checked nothing.
             Some(Outcome::Failed) if !is_misuse(&complaint(deed)) => {
                 let (blamed, passed) = (line.blamed(&complaint(deed)), line.passed_before_failing(&complaint(deed)));
                 for step in &passed {
@@ -82,7 +82,7 @@ pub(super) fn last_check(timeline: &Timeline<'_>) -> Option<(String, bool)> {
     (!told.ends_with('…') && !is_part).then_some((told, place < changed))
 }
 
-/// Notes runs of checks of which it is not known how they ended: one may have passed after the last change.
+/// Notes runs of checks with an unknown end: one may have passed after the last change.
 fn note_unclear<'s>(checks: &mut BTreeMap<usize, Typed>, deed: &Deed<'_>, steps: impl Iterator<Item = &'s Step<'s>>) {
     for rank in steps.filter_map(rank) {
         checks.entry(rank).and_modify(|known| known.unclear = deed.ended);
@@ -130,8 +130,8 @@ fn rank(step: &Step<'_>) -> Option<usize> {
 }
 
 fn typed(timeline: &Timeline<'_>, deed: &Deed<'_>, step: &Step<'_>, passed: Option<usize>) -> Typed {
-    let text = deed
-        .parsed_command()
-        .map_or_else(String::new, |line| in_its_directory(deed, line, timeline.cwd, &separate(line.normal(), step)));
+    let text = deed.parsed_command().map_or_else(String::new, |line| {
+        in_its_directory(deed, line, timeline.cwd, &separate(line.normal_form(), step))
+    });
     Typed { text, passed, names_parts: step.names_parts(), unclear: 0 }
 }

@@ -33,7 +33,7 @@ pub(super) fn clause_within(text: &str, max_chars: usize) -> Option<String> {
     let is_whole = seen.len() == text.len();
     let mut text = seen;
     while text.chars().count() > max_chars {
-        // What stands behind a bracket says more than the bracket.
+        // The text after a bracket says more than the bracket.
         let without = without_brackets(&text);
         if without.len() == text.len() {
             return first_clause(&text, max_chars);

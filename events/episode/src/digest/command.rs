@@ -19,8 +19,8 @@ use std::borrow::Cow;
 
 pub use self::ending::{Part, Ran};
 pub use self::family::{Check, check_kind, check_words, checks};
-pub(super) use self::files::{Touch, joined, touched};
-pub(super) use self::git::{GitAct, GitStep, Paths, git_steps, overridden, steps_back};
+pub(super) use self::files::{Touch, joined, touched_files};
+pub(super) use self::git::{GitAct, GitStep, Paths, git_steps, overriding_option, steps_back};
 pub(super) use self::issue::{IssueAct, issue_acts};
 pub(super) use self::misuse::is_misuse;
 use self::pipe::Pipe;
@@ -167,7 +167,7 @@ impl<'a> Command<'a> {
         Self { verdict, ..self }
     }
 
-    /// Removes what the exit code would prove, for a command of which none is recorded.
+    /// Removes what the exit code would prove, for a command without a recorded one.
     pub(super) fn with_hidden_exit(mut self) -> Self {
         self.steps.iter_mut().for_each(|step| step.pipe = step.pipe.max(Pipe::End));
         self
@@ -180,7 +180,7 @@ impl<'a> Command<'a> {
     }
 
     /// Returns the line without a leading `cd` and a trailing `2>&1`. Equal commands have equal texts.
-    pub(super) fn normal(&self) -> &str {
+    pub(super) fn normal_form(&self) -> &str {
         &self.normal
     }
 
@@ -211,7 +211,7 @@ impl<'a> Command<'a> {
     }
 
     /// Returns true if it runs an inline script, whose failure may be its own fault.
-    pub(super) fn improvises(&self) -> bool {
+    pub(super) fn runs_inline_script(&self) -> bool {
         self.steps.iter().any(|step| step.inline)
     }
 }

@@ -5,11 +5,11 @@ use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::agent_choice::{Found, MAX_REPLY_BYTES, commits, deeds_until, pointed};
-use super::command::{GitAct, Paths, Touch, git_steps, overridden};
+use super::command::{GitAct, Paths, Touch, git_steps, overriding_option};
 use super::excerpt::{head, one_line};
 use super::file;
 use super::sentence::{asks, plain, sentences};
-use super::stated::{self, Told};
+use super::stated::{self, Statement};
 use super::timeline::{Deed, Message, Timeline};
 use super::{DECISION_CHARS, Pointed};
 use crate::lexicon::{Sign, Signs};
@@ -51,7 +51,7 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
     });
     let name = |path: &str| path.rfind('/').map_or(0, |at| at + 1);
     let mut changed: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for (path, ..) in timeline.deeds.iter().flat_map(file::written) {
+    for (path, ..) in timeline.deeds.iter().flat_map(file::written_files) {
         changed.entry(&path[name(path)..]).or_default().insert(path);
     }
     let is_changed =
@@ -74,7 +74,7 @@ pub(super) fn limited_commit(timeline: &Timeline<'_>) -> Option<Found> {
                 return None;
             }
             let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
-            let said = sentences.iter().rev().find(|sentence| Told::limits_what_is_done(sentence.text))?;
+            let said = sentences.iter().rev().find(|sentence| Statement::limits_what_is_done(sentence.text))?;
             let left = left_at(*began).filter(|_| !*takes_more);
             if left.as_ref().is_some_and(Vec::is_empty) {
                 return None;
@@ -190,12 +190,12 @@ fn told_apart<'p>(paths: impl Iterator<Item = &'p str>, all: &BTreeSet<&str>) ->
 }
 
 /// Returns what the agent says before the first command of a kind that overrides a safeguard.
-pub(super) fn overriding(timeline: &Timeline<'_>) -> Vec<Found> {
+pub(super) fn overrides(timeline: &Timeline<'_>) -> Vec<Found> {
     let mut flags: BTreeSet<&str> = BTreeSet::new();
     let mut found = Vec::new();
     for round in &timeline.rounds {
         let at_once = timeline.deeds[round.deeds.clone()].first();
-        // Who asks for it in so many words decides it.
+        // An explicit request decides.
         let asked = round
             .prompt
             .filter(|_| round.replies.first().is_none_or(|it| at_once.is_some_and(|at| at.began < it.place)));
@@ -219,7 +219,7 @@ pub(super) fn overriding(timeline: &Timeline<'_>) -> Vec<Found> {
 
 /// Returns the flag by which a command overrode a safeguard.
 fn overriding_flag(deed: &Deed<'_>) -> Option<&'static str> {
-    deed.git_line().filter(|_| deed.succeeded()).and_then(overridden)
+    deed.git_line().filter(|_| deed.succeeded()).and_then(overriding_option)
 }
 
 /// Returns the last words of a reply with the command that they lead to.
@@ -227,15 +227,15 @@ fn announced(reply: &Message<'_>, command: &str) -> Option<Found> {
     let sentences = sentences(head(reply.text, MAX_REPLY_BYTES));
     let last = &sentences[sentences.len().saturating_sub(2)..];
     let text = last.iter().map(|sentence| plain(sentence.text)).collect::<Vec<_>>().join(" ");
-    // What cuts the sentence cuts its end.
+    // Shortening then cuts the end of the sentence, not the command.
     let told = format!("`{command}`: {}", text.trim_end_matches([':', '.']));
     (!text.is_empty()).then(|| Found { place: reply.place, said: pointed(&told, reply), by_person: false })
 }
 
 /// Returns what the agent says before it deletes what it did not write, between a commit that failed and one that did not.
-pub(super) fn cleared(timeline: &Timeline<'_>) -> Vec<Found> {
+pub(super) fn deletions_before_commit(timeline: &Timeline<'_>) -> Vec<Found> {
     let tries = |deed: &Deed<'_>| deed.commits() && !deed.aside;
-    let written = timeline.deeds.iter().flat_map(file::written).map(|(path, ..)| timeline.relative_path(path));
+    let written = timeline.deeds.iter().flat_map(file::written_files).map(|(path, ..)| timeline.relative_path(path));
     let written: BTreeSet<&str> = written.collect();
     let mut found = Vec::new();
     for round in &timeline.rounds {
@@ -246,7 +246,7 @@ pub(super) fn cleared(timeline: &Timeline<'_>) -> Vec<Found> {
         let Some(passed) = deeds.iter().rfind(|deed| commits(deed)) else { continue };
         for (index, reply) in round.replies.iter().enumerate() {
             let deeds = deeds_until(timeline, round, reply, round.replies.get(index + 1));
-            // Who is asked decides it.
+            // If the agent asks, the person decides.
             if asks(reply.text) {
                 continue;
             }

@@ -7,11 +7,13 @@ use super::check;
 use super::clause::{clause_within, shortened};
 use super::command::Command;
 use super::conclusion::Conclusion;
-use super::excerpt::{closed, contains_title, ended, named, one_line, sentences_within, without_filter_mark};
-use super::exchange::{Exchange, tells};
+use super::excerpt::{
+    contains_title, names_with_rest, one_line, sentences_within, with_end_mark, with_full_stop, without_filter_mark,
+};
+use super::exchange::{Exchange, is_of_substance};
 use super::file;
 use super::objective::requested;
-use super::outcome::{chief, outcome};
+use super::outcome::{chief_sentences, outcome};
 use super::plan;
 use super::question;
 use super::repetition::is_told_in;
@@ -78,8 +80,8 @@ fn composed(episode: &Episode, state_chars: usize, decides: bool) -> String {
     let decisions = if decides { episode.decisions_elsewhere() } else { Vec::new() };
     let sentences = [
         objective(episode),
-        concluded.map(|said| format!("{STATE}{}", closed(said))),
-        last_asked(episode).map(|asked| closed(format!("Asked last: {}", asked.text))),
+        concluded.map(|said| format!("{STATE}{}", with_full_stop(said))),
+        last_asked(episode).map(|asked| with_full_stop(format!("Asked last: {}", asked.text))),
         episode.in_progress.clone(),
         delivered(episode),
         state.check.as_ref().map(|check| format!("To check: `{check}` passed{}.", state.check_age())),
@@ -89,7 +91,7 @@ fn composed(episode: &Episode, state_chars: usize, decides: bool) -> String {
         state.branch.as_ref().map(|branch| format!("Branch: {branch}.")),
         (!state.pull_requests.is_empty()).then(|| format!("Pull requests: {}.", state.pull_requests.join(", "))),
         files(episode),
-        state.also_modified.as_ref().map(|also| closed(also.text.clone())),
+        state.also_modified.as_ref().map(|also| with_full_stop(also.text.clone())),
     ];
     sentences.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -101,7 +103,7 @@ pub(super) fn objective(episode: &Episode) -> Option<String> {
     let shows_title = contains_title(&first, &episode.title);
     let is_short = first.split_whitespace().count() < TELLING_WORDS;
     let title = if is_short && !shows_title { format!("{}: ", episode.title) } else { String::new() };
-    (!first.is_empty()).then(|| format!("Goal: {title}{}", ended(&first, &told)))
+    (!first.is_empty()).then(|| format!("Goal: {title}{}", with_end_mark(&first, &told)))
 }
 
 /// Strips politeness and the mark of the question that it made of the first sentence: `could you mend it? It leaks`.
@@ -122,7 +124,7 @@ pub(crate) fn last_asked(episode: &Episode) -> Option<&Pointed> {
 }
 
 /// Returns what a plan that nobody approved is about.
-pub(crate) fn planned(episode: &Episode) -> Option<&str> {
+pub(crate) fn unapproved_plan(episode: &Episode) -> Option<&str> {
     episode.in_progress.as_deref().filter(|text| text.starts_with(PLANNED))
 }
 
@@ -144,7 +146,7 @@ pub(crate) fn last_commit(episode: &Episode) -> Option<&str> {
 
 /// Returns what the last exchange that edited more than documents came to, after the one before if that is short and no
 /// choice of it was superseded, and the beginning of what was said later. An exchange that only commits or notes a change says nothing beyond the commit.
-pub(super) fn concluded(
+pub(super) fn conclusion_text(
     timeline: &Timeline<'_>,
     tasks: &[Task],
     conclusions: &[Option<Conclusion<'_, '_>>],
@@ -152,13 +154,13 @@ pub(super) fn concluded(
 ) -> Option<String> {
     let main = main_task(timeline, tasks).map_or(&[][..], |main| &tasks[main].rounds);
     let mut said: Vec<Said<'_>> = Vec::new();
-    // What was done in a round that concludes nothing is told by the next one that does.
+    // Work of a round without a conclusion is told by the next conclusion.
     let (mut begun, mut files) = (Work::default(), BTreeSet::new());
     for (at, (round, conclusion)) in timeline.rounds.iter().zip(conclusions).enumerate() {
         let own = Work::of(timeline, round, main.binary_search(&at).is_ok());
         let (edited, work) = (own.edits, begun.with(own));
         let deeds = timeline.deeds[round.deeds.clone()].iter();
-        files.extend(deeds.flat_map(|deed| file::written(deed)).map(|(path, ..)| path.to_owned()));
+        files.extend(deeds.flat_map(|deed| file::written_files(deed)).map(|(path, ..)| path.to_owned()));
         begun = match conclusion {
             Some(conclusion) => {
                 said.push(Said { conclusion, work, edited, files: std::mem::take(&mut files) });
@@ -169,7 +171,7 @@ pub(super) fn concluded(
         };
     }
     let found = found_last(timeline, conclusions);
-    let says = |said: &&Said<'_>| !said.told().is_empty() && !said.work.is_gone;
+    let says = |said: &&Said<'_>| !said.told_text().is_empty() && !said.work.is_gone;
     let stands = |said: &&Said<'_>| !superseded.iter().any(|gone| gone.line == said.conclusion.message.line);
     let works = |said: &Said<'_>| said.work.edits_work && says(&said);
     let edits = |said: &Said<'_>| said.work.edits && says(&said);
@@ -180,14 +182,14 @@ pub(super) fn concluded(
         if found.is_some() || is_worked_on(timeline, last) {
             return found;
         }
-        return Some(match talks.next().filter(|before| is_short(last.told()) && stands(before)) {
-            Some(before) => format!("{} {}", closed(before.told().to_owned()), last.told()),
-            None => last.told().to_owned(),
+        return Some(match talks.next().filter(|before| is_short(last.told_text()) && stands(before)) {
+            Some(before) => format!("{} {}", with_full_stop(before.told_text().to_owned()), last.told_text()),
+            None => last.told_text().to_owned(),
         });
     };
     let (before, after) = (&said[..last], &said[last + 1..]);
     let last = &said[last];
-    // What was wrong before further work need not be so any more.
+    // A problem from before further work may be gone.
     if is_worked_on(timeline, last) {
         return found;
     }
@@ -195,26 +197,26 @@ pub(super) fn concluded(
     if begun.edits_work && !last.work.edits_work {
         return None;
     }
-    // What the main task came to is told before what was done last.
+    // The result of the main task comes before the last work.
     let main = before.iter().rfind(|said| works(said) && said.work.is_main).filter(|_| !last.work.is_main);
-    // What is added at the end is told after what it was added to.
+    // An addition at the end follows what it was added to.
     let is_same = |said: &&Said<'_>| works(said) && !said.files.is_disjoint(&last.files);
     let larger = || before.iter().rfind(|said| is_same(said) && last.work.lines * ADDITION <= said.work.lines);
-    let before = || larger().or_else(|| before.iter().rfind(is_same).filter(|_| is_short(last.told())));
-    let quoted = |said: &Said<'_>| said.within(QUOTED_CHARS).or_else(|| clause_within(said.told(), QUOTED_CHARS));
-    // What the last one tells again stands there as it is now.
+    let before = || larger().or_else(|| before.iter().rfind(is_same).filter(|_| is_short(last.told_text())));
+    let quoted = |said: &Said<'_>| said.within(QUOTED_CHARS).or_else(|| clause_within(said.told_text(), QUOTED_CHARS));
+    // Where the last one repeats something, its version is current.
     let is_gone = |one: &&Said<'_>| said.iter().any(|later| later.takes_out(one));
     let before = main
         .or_else(before)
         .filter(|one| stands(one) && !is_gone(one))
         .and_then(quoted)
-        .filter(|said| !is_told_in(said, last.told()))
-        .map(closed);
+        .filter(|said| !is_told_in(said, last.told_text()))
+        .map(with_full_stop);
     let later = after.iter().rfind(|said| !said.work.delivers && !said.work.edits && says(said));
     let later = later.and_then(|later| later.within(LATER_CHARS));
     let later = found.or(later).or_else(|| rejected(timeline, last.conclusion.message.place));
-    let told = if after.is_empty() { last.told().to_owned() } else { without_offers(last.told()) };
-    let told = if later.is_some() { closed(told) } else { told };
+    let told = if after.is_empty() { last.told_text().to_owned() } else { without_offers(last.told_text()) };
+    let told = if later.is_some() { with_full_stop(told) } else { told };
     Some(before.into_iter().chain([told]).chain(later).collect::<Vec<_>>().join(" "))
 }
 
@@ -224,7 +226,7 @@ fn is_worked_on(timeline: &Timeline<'_>, said: &Said<'_>) -> bool {
     let message = said.conclusion.message;
     let read = |text: &str| sentences(text).iter().map(|said| Signs::read(said.text)).collect::<Vec<_>>();
     let is_wrong = |signs: &Signs| signs.has_any(&[Sign::Defect, Sign::Cause]) && !signs.has(Sign::Works);
-    let told = read(said.told());
+    let told = read(said.told_text());
     let next = timeline.rounds.iter().find(|round| round.prompt.is_some_and(|said| said.place > message.place));
     let is_taken_up = || {
         let all = read(message.text);
@@ -256,7 +258,7 @@ fn acts_since(timeline: &Timeline<'_>, place: usize) -> bool {
 /// Returns what the agent found last, if the session breaks off in the work on it.
 fn found_last(timeline: &Timeline<'_>, conclusions: &[Option<Conclusion<'_, '_>>]) -> Option<String> {
     let round = timeline.rounds.last().filter(|_| conclusions.last().is_some_and(Option::is_none))?;
-    let finds = |text: &str| sentences(text).iter().filter(|said| tells(said)).count() >= MIN_FOUND;
+    let finds = |text: &str| sentences(text).iter().filter(|said| is_of_substance(said)).count() >= MIN_FOUND;
     let said = round.replies.iter().rev().find(|reply| finds(reply.text))?;
     let told = sentences_within(&outcome(said.text, "", false), QUOTED_CHARS);
     (!told.is_empty() && !acts_since(timeline, said.place)).then_some(told)
@@ -267,7 +269,7 @@ fn rejected(timeline: &Timeline<'_>, place: usize) -> Option<String> {
     let next = timeline.rounds.iter().filter_map(|round| round.prompt).find(|said| said.place > place)?;
     let first = clauses(next.text).next()?;
     let rejects = Signs::read(first).begins(Sign::Object) || Signs::read(first).has(Sign::Denial);
-    rejects.then(|| closed(format!("The person answered: {}", one_line(next.text, LATER_CHARS))))
+    rejects.then(|| with_full_stop(format!("The person answered: {}", one_line(next.text, LATER_CHARS))))
 }
 
 /// Strips what an account offers, if the person went on: the answer came later.
@@ -315,7 +317,7 @@ impl Work {
         let stands = round.deeds.clone().filter(|at| !timeline.undone.edits.contains(at));
         let deeds: Vec<&Deed<'_>> = stands.map(|at| &timeline.deeds[at]).collect();
         let sends = |deed: &Deed<'_>| deed.parsed_command().is_some_and(|line| line.commits() || line.pushes());
-        let paths: Vec<_> = deeds.iter().flat_map(|deed| file::written(deed)).map(|(path, ..)| path).collect();
+        let paths: Vec<_> = deeds.iter().flat_map(|deed| file::written_files(deed)).map(|(path, ..)| path).collect();
         Self {
             is_main,
             lines: deeds.iter().flat_map(|deed| changed_by(timeline, deed)).map(|(_, lines)| lines).sum(),
@@ -340,13 +342,14 @@ impl Work {
 }
 
 impl<'t> Said<'t> {
-    fn told(&self) -> &'t str {
+    fn told_text(&self) -> &'t str {
         &self.conclusion.told
     }
 
     /// Returns true if it tells later that code is gone which another one names.
     fn takes_out(&self, other: &Self) -> bool {
-        let is_named = |code: &str| !code.is_empty() && other.told().split('`').skip(1).step_by(2).any(|it| it == code);
+        let is_named =
+            |code: &str| !code.is_empty() && other.told_text().split('`').skip(1).step_by(2).any(|it| it == code);
         // `Removed the `winch``, unlike `Removed a line from the `winch``.
         let ends = |said: &Sentence<'_>| {
             let mut parts = said.text.split('`');
@@ -360,14 +363,14 @@ impl<'t> Said<'t> {
 
     /// Returns what is told, or of what is too long the first sentence that says what was changed, or else the first ones.
     fn within(&self, chars: usize) -> Option<String> {
-        let told = self.told();
+        let told = self.told_text();
         if told.chars().count() <= chars {
             return Some(told.to_owned());
         }
         let fits = |said: &String| said.chars().count() <= chars;
         let change = |said: &String| fits(said) && Signs::read(said).has(Sign::Change);
         let first = || sentences_within(told, chars).strip_suffix(" …").map(str::to_owned);
-        chief(self.conclusion.message.text).into_iter().find(change).or_else(first)
+        chief_sentences(self.conclusion.message.text).into_iter().find(change).or_else(first)
     }
 }
 
@@ -409,7 +412,7 @@ fn listed(name: &str, list: &[Pointed], cut: fn(&str, usize) -> String) -> Optio
     let named: Vec<_> = named.map(|entry| cut(entry.text.trim_end_matches('.'), SHORT_CHARS * 3 / 2)).collect();
     let more = list.len().saturating_sub(named.len());
     let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-    (!named.is_empty()).then(|| closed(format!("{name}: {}{more}", named.join("; "))))
+    (!named.is_empty()).then(|| with_full_stop(format!("{name}: {}{more}", named.join("; "))))
 }
 
 fn files(episode: &Episode) -> Option<String> {
@@ -419,14 +422,14 @@ fn files(episode: &Episode) -> Option<String> {
         uncommitted => (uncommitted.iter().map(String::as_str).collect(), "Not committed"),
     };
     let last_first: Vec<&str> = files.into_iter().rev().collect();
-    (!last_first.is_empty()).then(|| format!("{state}: {}.", named(&last_first, None)))
+    (!last_first.is_empty()).then(|| format!("{state}: {}.", names_with_rest(&last_first, None)))
 }
 
 /// Returns what was in progress at the end of the transcript, or what a plan that nobody approved is about.
 pub(super) fn in_progress(timeline: &Timeline<'_>) -> Option<String> {
     broken_off(timeline).or_else(|| {
         let gist = plan::unapproved(timeline)?.gist(PLAN_CHARS)?;
-        Some(closed(format!("{PLANNED}{gist}")))
+        Some(with_full_stop(format!("{PLANNED}{gist}")))
     })
 }
 

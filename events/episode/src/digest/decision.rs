@@ -85,8 +85,8 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
         if !round.replies.is_empty() || !round.deeds.is_empty() {
             before = Some(round);
         }
-        let chosen = agent_choice::stated(timeline, round, timeline.rounds.get(index + 1));
-        // What the agent answers to a question tells the choice better.
+        let chosen = agent_choice::stated_choices(timeline, round, timeline.rounds.get(index + 1));
+        // The agent's answer to a question words the choice better.
         let first = round.replies.first().map(|reply| reply.place);
         let answered = chosen.iter().filter(|chosen| Some(chosen.place) == first);
         let is_asked = |said: &Found| answered.clone().any(|answer| answers(&said.said.text, &answer.said.text));
@@ -95,9 +95,9 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     }
     without_templates(&mut found);
     found.extend(timeline.answers.iter().flat_map(|answer| answered(timeline, answer)));
-    found.extend(commit_choice::overriding(timeline));
+    found.extend(commit_choice::overrides(timeline));
     found.extend(commit_choice::limited_commit(timeline));
-    found.extend(commit_choice::cleared(timeline));
+    found.extend(commit_choice::deletions_before_commit(timeline));
     let plans = plan::approved(timeline);
     let done = if plans.is_empty() { Done::default() } else { Done::read(timeline) };
     for plan in &plans {
@@ -113,7 +113,7 @@ pub(super) fn decisions(timeline: &Timeline<'_>) -> Decisions {
     let ended = ended(timeline, &plans, &found);
     let (mut superseded, in_force): (Vec<_>, Vec<_>) =
         found.into_iter().enumerate().partition(|(at, _)| ended.contains_key(at));
-    // What a person asks for again is neither in force by the first word nor overruled.
+    // A decision that is asked for again later is not listed as overruled.
     let again = asked_for(timeline);
     let is_back = |found: &Found, by: &Pointed| {
         let chosen = settled(&found.said.text).chosen;
@@ -173,7 +173,7 @@ fn of_prompt(
     work: &Work,
 ) -> Vec<Found> {
     let found = |text: String| Found { place: prompt.place, said: pointed(&text, prompt), by_person: true };
-    if work.changes && plan::pasted(prompt.text).is_none() {
+    if work.changes && plan::pasted_plan(prompt.text).is_none() {
         let listed = plan::listed_decisions(prompt.text);
         if !listed.is_empty() {
             return listed.into_iter().map(|text| found(format!("User: {text}"))).collect();
@@ -181,7 +181,7 @@ fn of_prompt(
     }
     let own = before_log(prompt.text);
     if own.len() > MAX_STEERING_BYTES
-        || plan::pasted(prompt.text).is_some()
+        || plan::pasted_plan(prompt.text).is_some()
         || super::is_for_the_harness(prompt.text.trim())
     {
         return Vec::new();
@@ -196,7 +196,7 @@ fn of_prompt(
         });
         return reasoned.map(|clause| found(format!("User: {}", plain(clause)))).collect();
     };
-    // Whoever stops a plan says what is to be done with it.
+    // A person who stops a plan says what to do with it.
     let last = timeline.deeds.get(before.deeds.clone()).and_then(|deeds| deeds.iter().rfind(|deed| !deed.aside));
     let stops_plan = round.after_interruption && last.is_some_and(|deed| plan::is_presented(deed) && !deed.succeeded());
     if stops_plan && !asks(own) && significant_words(own).len() >= TELLING_WORDS {
@@ -274,7 +274,7 @@ fn picked(prompt: &Message<'_>, earlier: &[Round<'_>]) -> Option<String> {
 /// the small one then`.
 fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
     let orders = Signs::read(without_assent(prompt.text)).begins(Sign::Order);
-    // Who asks for something else answers nothing.
+    // A request for something else is no answer.
     let requests = without_politeness(prompt.text).len() < without_salutation(prompt.text).len();
     if prompt.text.len() > DECISION_CHARS || orders || requests || asks(prompt.text) {
         return None;
@@ -284,7 +284,7 @@ fn chosen(prompt: &Message<'_>, before: &Round<'_>) -> Option<String> {
     let agreed = clauses(prompt.text).next().filter(|first| Signs::read(first).begins(Sign::Assent));
     let named = agreed.map(significant_words).unwrap_or_default();
     let names = |sentence: &str| !named.is_disjoint(&significant_words(sentence));
-    // What is asked in brackets explains an option.
+    // A question in brackets explains an option.
     let is_whole = |text: &&str| text.matches('(').count() == text.matches(')').count();
     let texts = || all.iter().rev().map(|sentence| sentence.text).filter(is_whole);
     // Otherwise the person goes on with something else.
@@ -318,14 +318,14 @@ fn answered(timeline: &Timeline<'_>, answer: &Answer<'_>) -> Vec<Found> {
         if asks(said.text) {
             return Vec::new();
         }
-        // What is to come before a commit is no word against it.
+        // Something to do before a commit does not speak against it.
         if deed.is_some_and(|deed| deed.call.is_some_and(|call| call.commit.is_some())) {
             return whole("User: ");
         }
         let what = deed.map(|deed| refused(timeline, deed)).unwrap_or_default();
         return whole(&format!("User refused {what}: "));
     }
-    let pairs = question::answered(said.text);
+    let pairs = question::questions_with_answers(said.text);
     if pairs.is_empty() {
         return whole("User: ");
     }
@@ -391,7 +391,7 @@ fn ended(timeline: &Timeline<'_>, plans: &[Plan<'_>], found: &[Found]) -> BTreeM
         let is_restated = |at: usize| {
             (later..found.len().min(later + MAX_ENTRIES)).any(|again| tells_the_same(&matter[at], &matter[again]))
         };
-        // What it names of a plan is to be done.
+        // Parts of a plan that the objection names are still to be done.
         let is_kept = |found: &Found| {
             let mut plans = plans.iter().filter(|plan| plan.place == found.place);
             plans.any(|plan| plan.is_named(&found.said.text, &objection))
@@ -410,7 +410,7 @@ fn ended(timeline: &Timeline<'_>, plans: &[Plan<'_>], found: &[Found]) -> BTreeM
             ended.extend((from..until).filter(|at| chosen(at).is_some()).map(|at| (at, Some(by.clone()))));
         }
     }
-    for (at, place) in fallen::fallen(timeline, found) {
+    for (at, place) in fallen::undone_decisions(timeline, found) {
         let prompts = timeline.rounds.iter().filter_map(|round| round.prompt);
         let prompt = place.and_then(|place| prompts.rev().find(|said| said.place < place));
         ended.entry(at).or_insert_with(|| prompt.map(|it| pointed(&format!("User: {}", it.text), &it)));
@@ -427,7 +427,7 @@ fn ended(timeline: &Timeline<'_>, plans: &[Plan<'_>], found: &[Found]) -> BTreeM
     ended
 }
 
-/// Returns the indices of the agent's choices in rounds of which every edit was taken back.
+/// Returns the indices of the agent's choices in rounds whose edits were all taken back.
 fn taken_back<'f>(timeline: &'f Timeline<'_>, found: &'f [Found]) -> impl Iterator<Item = usize> + 'f {
     let is_gone = |round: &&Round<'_>| {
         let is_edit = |at: &usize| timeline.deeds[*at].succeeded() && timeline.deeds[*at].edit().is_some();
@@ -436,7 +436,7 @@ fn taken_back<'f>(timeline: &'f Timeline<'_>, found: &'f [Found]) -> impl Iterat
     };
     let gone = timeline.rounds.iter().filter(is_gone);
     let replies: BTreeSet<usize> = gone.flat_map(|round| &round.replies).map(|reply| reply.place).collect();
-    // What says that it stays as it was is the outcome of taking back.
+    // A decision to leave something as it was is the result of taking it back.
     let stays = |found: &Found| Signs::read(&found.said.text).has_any(&[Sign::Keep, Sign::Revert]);
     let own = found.iter().enumerate().filter(|(_, found)| !found.by_person);
     own.filter(move |(_, found)| replies.contains(&found.place) && !stays(found)).map(|(at, _)| at)

@@ -90,7 +90,7 @@ impl Deed<'_> {
             Some(result) => command.with_report(result),
             None => command,
         });
-        self.touched = file::by_shell(kept, home, self.cwd);
+        self.touched = file::touched_by_shell(kept, home, self.cwd);
         self.kept = self.call.and_then(|call| call.git_line.as_ref()).map(|_| Command::read(kept));
     }
 

@@ -50,7 +50,7 @@ fn cut_line(text: &str, max_chars: usize) -> (String, bool) {
 
 /// Returns the first names of a list that fit, at most [`MAX_NAMED`], and the number of the rest; only that there are others
 /// if the list may lack some, with the number of those that are known to have no name.
-pub(super) fn named(names: &[&str], nameless: Option<usize>) -> String {
+pub(super) fn names_with_rest(names: &[&str], nameless: Option<usize>) -> String {
     let mut left = NAMED_CHARS;
     let fits = |(at, name): &(usize, String)| {
         let length = name.chars().count();
@@ -123,7 +123,7 @@ pub(crate) fn contains_title(text: &str, title: &str) -> bool {
 }
 
 /// Adds a full stop unless the text ends with punctuation.
-pub(super) fn closed(mut text: String) -> String {
+pub(super) fn with_full_stop(mut text: String) -> String {
     if !text.ends_with(['.', '!', '?', '…', '。', '！', '？', ':']) {
         text.push('.');
     }
@@ -131,8 +131,8 @@ pub(super) fn closed(mut text: String) -> String {
 }
 
 /// Adds a full stop, or the mark of a cut if what the text was taken from has one.
-pub(super) fn ended(text: &str, from: &str) -> String {
-    if from.ends_with('…') { format!("{text} …") } else { closed(text.to_owned()) }
+pub(super) fn with_end_mark(text: &str, from: &str) -> String {
+    if from.ends_with('…') { format!("{text} …") } else { with_full_stop(text.to_owned()) }
 }
 
 /// Strips marks before an item and punctuation behind it.
@@ -159,7 +159,7 @@ pub fn head(text: &str, max_bytes: usize) -> &str {
 }
 
 /// Returns at most the last `max_bytes` bytes of a text, cut at a character boundary.
-pub(super) fn end(text: &str, max_bytes: usize) -> &str {
+pub(super) fn tail(text: &str, max_bytes: usize) -> &str {
     let mut from = text.len().saturating_sub(max_bytes);
     while !text.is_char_boundary(from) {
         from += 1;
@@ -227,16 +227,16 @@ mod tests {
     #[test]
     fn a_list_says_how_many_it_leaves_out() {
         let long = "mast/".repeat(30);
-        assert_eq!(named(&["a.rs", "b.rs", "c.rs"], None), "a.rs, b.rs, c.rs");
-        assert_eq!(named(&["a.rs", "b.rs", "c.rs", "d.rs", "e.rs"], None), "a.rs, b.rs, c.rs and 2 more");
-        assert_eq!(named(&["a.rs"], Some(2)), "a.rs and others");
-        assert_eq!(named(&[&long, &long, "c.rs"], None), format!("{long} and 2 more"));
-        assert_eq!(named(&[], Some(0)), "");
+        assert_eq!(names_with_rest(&["a.rs", "b.rs", "c.rs"], None), "a.rs, b.rs, c.rs");
+        assert_eq!(names_with_rest(&["a.rs", "b.rs", "c.rs", "d.rs", "e.rs"], None), "a.rs, b.rs, c.rs and 2 more");
+        assert_eq!(names_with_rest(&["a.rs"], Some(2)), "a.rs and others");
+        assert_eq!(names_with_rest(&[&long, &long, "c.rs"], None), format!("{long} and 2 more"));
+        assert_eq!(names_with_rest(&[], Some(0)), "");
     }
 
     #[test]
     fn ends_of_a_text_are_cut_between_characters() {
-        let check = |text, max, expected: (&str, &str)| assert_eq!((head(text, max), end(text, max)), expected);
+        let check = |text, max, expected: (&str, &str)| assert_eq!((head(text, max), tail(text, max)), expected);
         check("日本", 6, ("日本", "日本"));
         check("日本", 5, ("日", "本"));
         check("日本", 2, ("", ""));

@@ -86,7 +86,7 @@ fn exchange(timeline: &Timeline<'_>, round: &Round<'_>, interrupted: bool) -> Ex
             Some((_, count)) => *count = count.saturating_add(1),
             None => exchange.acts.push((deed.act(), 1)),
         }
-        let written = if deed.succeeded() { file::written(deed) } else { Vec::new() };
+        let written = if deed.succeeded() { file::written_files(deed) } else { Vec::new() };
         for (path, ..) in written {
             let path = one_line(timeline.relative_path(path), LINE_CHARS);
             if !exchange.files.contains(&path) && exchange.files.len() < MAX_DONE {
@@ -170,7 +170,7 @@ fn find_conclusion(timeline: &Timeline<'_>, round: &Round<'_>) -> Option<usize> 
 fn only_announces(text: &str) -> bool {
     let sentences = sentence::sentences(text);
     let last = sentences.last().map_or(&text[..0], |sentence| sentence.text);
-    // What a colon announces may be the code or the table behind it.
+    // A colon may announce the code or the table after it.
     let end = last.as_ptr().addr() - text.as_ptr().addr() + last.len();
     let gives_block = text[end..].contains(char::is_alphanumeric);
     begins_work(last) || !gives_block && (last.ends_with([':', '：']) || last.is_empty())
@@ -214,7 +214,7 @@ pub(super) fn condensed(text: &str) -> String {
 }
 
 /// Returns true for a sentence of substance.
-pub(super) fn tells(sentence: &sentence::Sentence<'_>) -> bool {
+pub(super) fn is_of_substance(sentence: &sentence::Sentence<'_>) -> bool {
     let signs = Signs::read(sentence.text);
     let words = sentence.text.split_whitespace().count();
     let says = words >= MIN_WORDS || !sentence.text.is_ascii() && sentence.text.chars().count() > MIN_WORDS;
@@ -231,7 +231,7 @@ pub fn carrying_sentences(conclusion: &str, chars: usize, fit: impl Fn(&str) -> 
     let sentences = sentence::sentences(conclusion);
     let worth = |text: &str| fit(text) + if gives_reason(text) { REASON_WORTH } else { 0.0 };
     let fits: Vec<f32> = sentences.iter().map(|sentence| worth(sentence.text)).collect();
-    let mut order: Vec<usize> = (0..sentences.len()).filter(|at| tells(&sentences[*at])).collect();
+    let mut order: Vec<usize> = (0..sentences.len()).filter(|at| is_of_substance(&sentences[*at])).collect();
     // The first sentences usually say what the message is about.
     order.sort_by(|a, b| fits[*b].total_cmp(&fits[*a]).then(a.cmp(b)));
     let mut kept: Vec<usize> = Vec::new();

@@ -19,7 +19,7 @@ mod passed;
 mod report;
 
 pub(super) use self::complaint::is_alike;
-use self::complaint::{gives_way, hides, is_crash, is_slip, suite};
+use self::complaint::{gives_way, is_crash, is_slip, may_hide, suite};
 use self::explanation::Speech;
 use self::mend::{Change, Made, between};
 use self::open::{Directory, Open, Seen, Subject, note_what_then_failed};
@@ -44,7 +44,7 @@ const MAX_WINDOWS: usize = 12;
 const MIN_WRITTEN_BYTES: usize = 16;
 /// The system's words for a file that may not be written.
 const REFUSED: [&str; 3] = ["ermission denied", "ead-only file system", "No space left"];
-/// Ends the resolution of an error that nothing and nobody else shows to be gone.
+/// Ends the resolution of an error that nothing else shows to be gone.
 const OPINION: &str = "; says the agent";
 /// A failure, and whether it counts against the work while unresolved.
 pub(super) struct Failure {
@@ -155,12 +155,13 @@ impl<'a> Walk<'a, '_> {
                 let asking = || command.asking().filter(|_| is_crash(&complaint)).cloned().collect::<Vec<_>>();
                 let asking = if steps.iter().all(Step::is_harmless) { asking() } else { Vec::new() };
                 let steps = if asking.is_empty() { steps } else { asking };
-                let looks = command.only_looks() && !command.normal().is_empty() || said && command.found_nothing();
+                let looks =
+                    command.only_looks() && !command.normal_form().is_empty() || said && command.found_nothing();
                 if steps.is_empty() && looks {
                     return;
                 }
                 let name = one_line(&without_filter_mark(command.shown()), SHORT_CHARS);
-                let improvised = command.improvises();
+                let improvised = command.runs_inline_script();
                 (Subject::Command { all: steps.clone(), steps }, name, !improvised)
             }
             None => match (deed.edit(), deed.act()) {
@@ -188,7 +189,7 @@ impl<'a> Walk<'a, '_> {
         // If a pipe hides the exit code, the code is another program's.
         let code = deed.result.and_then(|result| result.exit_code).filter(|code| *code != 0);
         let code = code.map(|code| format!("exit {code}"));
-        // What only repeats that it failed says no more than that.
+        // A line that only repeats the failure adds nothing.
         let is_told = !complaint.is_empty() && !is_echo(&complaint);
         let told = |is_told: bool| is_told.then(|| one_line(&complaint, self.show.output_chars(ERROR_CHARS)));
         let named = || self.named_after(deed).map(|said| format!("says the agent: \"{said}\""));
@@ -285,7 +286,7 @@ impl<'a> Walk<'a, '_> {
                 let is_unclear = complaint.is_empty() && open.complaint.is_empty();
                 let is_whole = !(is_line || is_unclear);
                 let covers_tests = covers || suite(complaint).is_some_and(|now| suite(&open.complaint) == Some(now));
-                let replaces = is_whole && covers_tests && is_changed && !hides(complaint, &open.complaint);
+                let replaces = is_whole && covers_tests && is_changed && !may_hide(complaint, &open.complaint);
                 let gives_way = replaces && gives_way(&open.complaint, complaint);
                 if replaces && open.otherwise.len() < MAX_WINDOWS {
                     open.otherwise.push(deed.began);
@@ -310,7 +311,7 @@ impl<'a> Walk<'a, '_> {
             if resolution.text == PASSED_LATER {
                 continue;
             }
-            // How a command is called right is known, whatever it reports then.
+            // The correct call of a command is known, whatever the command then reports.
             if !open.is_usage {
                 let then = format!("{}; {FAILED_OTHERWISE}", resolution.text);
                 resolution.text = one_line(&then, ERROR_CHARS);
@@ -340,7 +341,7 @@ impl<'a> Walk<'a, '_> {
                 if is_slip(&open.complaint) {
                     self.errors[open.error] = None;
                 } else if let Some(Some(error)) = self.errors.get_mut(open.error) {
-                    // What the last request asks for could not be written.
+                    // The file of the last request could not be written.
                     let last = self.timeline.rounds.last();
                     let is_asked = |round: &&Round<'_>| round.prompt.is_some_and(|asked| asked.place < open.ended);
                     let is_refused = REFUSED.iter().any(|words| open.complaint.contains(words));
@@ -368,7 +369,7 @@ impl<'a> Walk<'a, '_> {
             }
             let of_a_family = families.iter().any(|family| *family != Family::Run);
             let works = |deed: &&Deed<'_>| !deed.only_looks() && deed.began > open.ended;
-            // What was edited since where it failed may have mended it.
+            // Edits since the failure may have mended it.
             let since = between(&self.changes, open.ended, usize::MAX);
             let is_edited = open.complaint.split([' ', ':', '(', ',']).filter(|word| word.contains('.')).any(|file| {
                 since.iter().any(|change| matches!(change.made, Made::Edit { path, .. } if names(path, file)))

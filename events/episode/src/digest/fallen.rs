@@ -15,12 +15,12 @@ use baton_conversation::item::{Edit, Outcome};
 
 /// A shorter code span names nothing alone, in bytes.
 const MIN_SPAN_BYTES: usize = 4;
-/// What more edits than these have is not looked for.
+/// Maximum number of edits that are searched.
 const MAX_EDITS: usize = 500;
 
 /// Returns the indices of the agent's decisions that a person's later word undid, each with the place where that was done;
 /// `None` if only a part of what it names is gone.
-pub(super) fn fallen(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Option<usize>> {
+pub(super) fn undone_decisions(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize, Option<usize>> {
     let own = || found.iter().enumerate().filter(|(_, found)| !found.by_person);
     let undone = &timeline.undone;
     let mut fallen: BTreeMap<usize, Option<usize>> = own()
@@ -31,7 +31,7 @@ pub(super) fn fallen(timeline: &Timeline<'_>, found: &[Found]) -> BTreeMap<usize
     }
     let written = Written::read(timeline);
     for (at, found) in own() {
-        // What is replaced is gone because of the decision.
+        // A replaced word is gone because of the decision.
         let replaced = replacement(&found.said.text).map(|(old, _)| old).unwrap_or_default();
         let spans = found.said.text.split('`').skip(1).step_by(2);
         let telling = spans.filter(|span| span.len() >= MIN_SPAN_BYTES && !replaced.contains(span));

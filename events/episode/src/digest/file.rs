@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::command::{Step, Touch, touched};
+use super::command::{Step, Touch, touched_files};
 use super::timeline::{Deed, Timeline};
 use super::{FileModified, FileRead, MAX_ENTRIES};
 use baton_conversation::item::{Edit, Outcome};
@@ -43,14 +43,14 @@ pub(super) fn read(timeline: &Timeline<'_>) -> Vec<FileRead> {
 /// Returns the files changed, by first change. A refused, failed or unanswered change does not count, nor does one that was
 /// put back. The numbers of lines are 0 if they are unknown: a command changed the file or may have, or an edit may have
 /// replaced what another had added.
-pub(super) fn modified(timeline: &Timeline<'_>) -> Vec<FileModified> {
+pub(super) fn modified_files(timeline: &Timeline<'_>) -> Vec<FileModified> {
     let mut files: Vec<FileModified> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut uncounted: BTreeSet<usize> = BTreeSet::new();
     let mut own: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
     for (at, deed) in timeline.deeds.iter().enumerate() {
         let stands = !timeline.undone.edits.contains(&at);
-        for (path, added, removed) in written(deed) {
+        for (path, added, removed) in written_files(deed) {
             let (added, removed) = if stands { (added, removed) } else { (0, 0) };
             let index = *known.entry(timeline.relative_path(path).to_owned()).or_insert(files.len());
             if index == files.len() {
@@ -95,7 +95,7 @@ fn may_replace<'t>(own: &mut BTreeSet<&'t str>, edit: &'t Edit) -> bool {
     let tells = |line: &&str| line.contains(char::is_alphanumeric);
     let (old, new): (Vec<&str>, Vec<&str>) = (edit.old_text.lines().collect(), edit.new_text.lines().collect());
     let is_cut = |text: &str| text.ends_with('…');
-    // What was cut off may be anything.
+    // The truncated part may be anything.
     let hides = is_cut(&edit.old_text) && !own.is_empty() || edit.removed > 0 && own.iter().any(|line| is_cut(line));
     let replaces = hides || old.iter().any(|line| tells(line) && !new.contains(line) && own.contains(line));
     own.extend(new.iter().filter(|line| is_cut(line) || tells(line) && !old.contains(line)));
@@ -131,7 +131,7 @@ fn ends_name(c: char) -> bool {
 }
 
 /// Returns the files that a call changed, with lines added and removed if known.
-pub(super) fn written<'t>(deed: &'t Deed<'_>) -> Vec<(&'t str, u32, u32)> {
+pub(super) fn written_files<'t>(deed: &'t Deed<'_>) -> Vec<(&'t str, u32, u32)> {
     if !has_run(deed) {
         return Vec::new();
     }
@@ -144,7 +144,7 @@ pub(super) fn written<'t>(deed: &'t Deed<'_>) -> Vec<(&'t str, u32, u32)> {
 
 /// Returns true if a call changed a file, by a tool or by a command line.
 pub(super) fn changes(deed: &Deed<'_>) -> bool {
-    deed.succeeded() && !written(deed).is_empty()
+    deed.succeeded() && !written_files(deed).is_empty()
 }
 
 /// Returns the files that a call changes or removes.
@@ -159,7 +159,7 @@ fn has_run(deed: &Deed<'_>) -> bool {
 }
 
 /// Returns the files in the session's directory, `home`, that a command line touches where it runs, relative to the former.
-pub(super) fn by_shell(line: &str, home: Option<&str>, cwd: Option<&str>) -> Vec<Touch> {
+pub(super) fn touched_by_shell(line: &str, home: Option<&str>, cwd: Option<&str>) -> Vec<Touch> {
     let place = |path: String| {
         // If the working directory has changed, paths are relative to the new one.
         let path = match cwd.filter(|cwd| !path.starts_with(['/', '~']) && Some(*cwd) != home) {
@@ -172,7 +172,7 @@ pub(super) fn by_shell(line: &str, home: Option<&str>, cwd: Option<&str>) -> Vec
         let below = path.strip_prefix(home?)?.strip_prefix('/')?;
         Some(below.to_owned()).filter(|below| !below.contains("../"))
     };
-    let placed = touched(line).into_iter().filter_map(|touch| match touch {
+    let placed = touched_files(line).into_iter().filter_map(|touch| match touch {
         Touch::Written(path) => place(path).map(Touch::Written),
         Touch::Read(path) => place(path).map(Touch::Read),
         Touch::Removed(path) => place(path).map(Touch::Removed),

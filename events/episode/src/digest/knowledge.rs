@@ -21,9 +21,9 @@ const DRIVING: [&str; 4] = ["browser", "tab", "viewport", "window"];
 static TELLING: WordList = WordList::new(crate::WORDS, "telling parameters");
 
 /// Returns what was stored, by the full name of the tool, in transcript order, at the line of the call.
-pub(super) fn stored(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed>> {
+pub(super) fn stored_by_tool(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed>> {
     let mut stored: BTreeMap<String, Vec<Pointed>> = BTreeMap::new();
-    for deed in timeline.deeds.iter().filter(|deed| deed.succeeded() && writes(deed.tool())) {
+    for deed in timeline.deeds.iter().filter(|deed| deed.succeeded() && is_writing_tool(deed.tool())) {
         let tools = stored.len();
         let name = one_line(deed.tool(), LINE_CHARS);
         if tools < MAX_ENTRIES || stored.contains_key(&name) {
@@ -36,7 +36,7 @@ pub(super) fn stored(timeline: &Timeline<'_>) -> BTreeMap<String, Vec<Pointed>> 
 }
 
 /// Returns true for an MCP tool that writes, according to the first verb in its name.
-pub(super) fn writes(tool: &str) -> bool {
+pub(super) fn is_writing_tool(tool: &str) -> bool {
     let Some((_, name)) = tool.strip_prefix(MCP).and_then(|rest| rest.rsplit_once("__")) else { return false };
     let words = words(name);
     if words.iter().any(|word| DRIVING.contains(&word.as_str())) {
@@ -103,7 +103,7 @@ mod tests {
             ("Write", false),
             ("", false),
         ] {
-            assert_eq!(writes(tool), expected, "{tool}");
+            assert_eq!(is_writing_tool(tool), expected, "{tool}");
         }
     }
 }

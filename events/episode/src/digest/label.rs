@@ -59,7 +59,7 @@ pub(super) fn label(text: &str) -> String {
         }
         let fewest = if REASONS.contains(&end) { MIN_WORDS - 1 } else { MIN_WORDS };
         let all = clause.match_indices(end).map(|(at, _)| at);
-        // What is said of a few words belongs to them.
+        // A short addition to a few words stays with them.
         let longer = all.clone().filter(|at| end == ", " && !is_long(&without_articles(&clause[..*at]))).last();
         let first = all.clone().next();
         let is_short = first.is_some_and(|at| count(&clause[..at]) <= MIN_WORDS);
@@ -138,7 +138,7 @@ fn closed(title: &str) -> String {
 }
 
 /// Returns true if nothing of a text is lost in its label but articles, brackets and marks.
-pub(super) fn fits(text: &str) -> bool {
+pub(super) fn is_kept_whole(text: &str) -> bool {
     !is_long(&without_articles(&without_brackets(text)))
 }
 
@@ -149,7 +149,7 @@ fn is_long(text: &str) -> bool {
 /// Returns the words before the last joint of the first eight words, outside of quotations; without a joint, all of a short
 /// text.
 fn before_last_joint<'w, 'a>(words: &'w [&'a str]) -> &'w [&'a str] {
-    // What is joined at the end stays whole if it is little more.
+    // A short part joined at the end is kept whole.
     let joins = words.iter().rposition(|word| is_conjunction(word)).is_some_and(|at| {
         at > MIN_WORDS && words.len() - at <= JOINED_WORDS && !words[at + 1..].iter().any(|word| is_joint(word))
     });

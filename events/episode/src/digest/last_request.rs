@@ -18,7 +18,7 @@ pub(super) fn last_request(timeline: &Timeline<'_>, objective: &str) -> Option<P
     let works = |deed: &&Deed<'_>| !deed.aside && (file::changes(deed) && !is_note(timeline, deed) || deed.commits());
     let worked = timeline.deeds.iter().filter(works).map(|deed| deed.began).max()?;
     let asked = work::requests(timeline).last().filter(|said| said.place > worked && has_substance(said.text))?;
-    if is_courtesy(asked.text) || plan::pasted(asked.text).is_some() {
+    if is_courtesy(asked.text) || plan::pasted_plan(asked.text).is_some() {
         return None;
     }
     let text = sentences_within(before_log(without_politeness(asked.text.trim())), MAX_CHARS);
@@ -30,5 +30,5 @@ pub(super) fn last_request(timeline: &Timeline<'_>, objective: &str) -> Option<P
 /// Returns true if a call writes only notes outside of the project, such as a plan.
 fn is_note(timeline: &Timeline<'_>, deed: &Deed<'_>) -> bool {
     let outside = |path: &str| path.starts_with(['/', '~']) && file::is_document(path);
-    deed.act() == Act::Edit && file::written(deed).iter().all(|(path, ..)| outside(timeline.relative_path(path)))
+    deed.act() == Act::Edit && file::written_files(deed).iter().all(|(path, ..)| outside(timeline.relative_path(path)))
 }

@@ -16,7 +16,7 @@ const STATE_WORDS: usize = 3;
 /// A longer heading is a sentence, in words.
 const HEADING_WORDS: usize = 8;
 
-/// What stands alone where nothing remains.
+/// Words that alone say that nothing remains.
 static NOTHING: WordList = WordList::new(crate::WORDS, "nothing");
 
 /// Something that is left to do or open.
@@ -33,7 +33,7 @@ pub(super) struct Leftover<'a> {
 
 /// Returns everything that a text says is left, in order; linear.
 pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
-    let text = excerpt::end(text, MAX_BYTES);
+    let text = excerpt::tail(text, MAX_BYTES);
     let mut found: Vec<Leftover<'_>> = Vec::new();
     let mut fenced = false;
     // What the heading above announces, and whether items have followed it.
@@ -100,7 +100,7 @@ pub(super) fn leftovers(text: &str) -> Vec<Leftover<'_>> {
         }
         for sentence in sentences(bare) {
             if is_label(sentence.text) && beside(sentence.text).is_some() {
-                // What is left as it is stands below.
+                // Things left unchanged are listed below it.
                 let text = with_next_line(text, sentence.text);
                 found.push(Leftover { text, next: false, listed: false, labelled: false });
                 (head, points) = (None, false);

@@ -102,7 +102,7 @@ impl MetadataBuilder {
     pub fn note(&mut self, item: &Item) {
         // A withdrawn prompt still counts for the time span.
         self.times.note(item);
-        if self.withdrawn.holds(item) {
+        if self.withdrawn.is_withdrawn(item) {
             return;
         }
         self.messages.note(item);

@@ -2,13 +2,13 @@
 
 use super::agent_choice;
 use super::clause::shortened;
-use super::excerpt::{ended, one_line, sentences_within, without_filter_mark};
+use super::excerpt::{one_line, sentences_within, with_end_mark, without_filter_mark};
 use super::failure::shown_line;
 use super::label::{count, without_plan_label};
 use super::outcome;
 use super::plan;
 use super::request::{
-    Clause, before_log, clauses, has_substance, only_looks, own_sentences, questions, wants, without_command,
+    Clause, before_log, clauses, has_question, has_substance, only_looks, own_sentences, wants, without_command,
     without_politeness,
 };
 use super::sentence::{plain, sentences};
@@ -35,7 +35,7 @@ const TELLING_PROMPT_CHARS: usize = 12;
 /// Returns what the main task is, in the person's words, and what other tasks of weight ask for; in a conversation without
 /// work, what the last one asks for. What a terminal draws is left out.
 pub(super) fn objective(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
-    let told = told(timeline, tasks);
+    let told = objective_text(timeline, tasks);
     if told.contains(is_drawn) { one_line(&told.replace(is_drawn, " "), OBJECTIVE_CHARS) } else { told }
 }
 
@@ -43,14 +43,14 @@ fn is_drawn(c: char) -> bool {
     matches!(c, '\u{2500}'..='\u{259f}')
 }
 
-fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
+fn objective_text(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
     let Some(at) = main_task(timeline, tasks) else { return String::new() };
     let main = &tasks[at];
     let typed = |task: &Task| {
         let rounds = task.rounds.iter().filter_map(|at| timeline.rounds[*at].prompt);
         let mut prompts: Vec<&str> = rounds.map(|said| without_command(without_pictures(said.text.trim()))).collect();
         // Talk begins with what is asked, work with what asks for it.
-        let asks = |text: &&str| has_substance(text) && (wants(text) || questions(text));
+        let asks = |text: &&str| has_substance(text) && (wants(text) || has_question(text));
         let is_talk = task.lines == 0 && prompts.first().is_some_and(|first| has_substance(first));
         let works = |text: &&str| has_substance(text) && !only_looks(text);
         let first = task.rounds.first().map(|at| &timeline.rounds[*at]);
@@ -98,7 +98,7 @@ fn told(timeline: &Timeline<'_>, tasks: &[Task]) -> String {
 
 /// Returns a task without politeness, as a sentence or with the mark that it was cut.
 fn as_sentence(told: &str) -> String {
-    ended(without_politeness(told.trim_end_matches([' ', '…'])), told)
+    with_end_mark(without_politeness(told.trim_end_matches([' ', '…'])), told)
 }
 
 /// Returns the command that the person ran right before a task.
@@ -150,11 +150,11 @@ fn purpose(prompts: &[&str], undone: &Undone, chars: usize) -> String {
     let Some(mut first) = telling.next() else {
         return prompts.first().map(|text| sentences_within(text, chars)).unwrap_or_default();
     };
-    // Who repeats a prompt with more words means these.
+    // A prompt repeated with more words replaces the shorter one.
     if let Some(again) = telling.clone().next().filter(|next| next.len() > first.len() && next.starts_with(first)) {
         (first, _) = (again, telling.next());
     }
-    if let Some(plan) = plan::pasted(first) {
+    if let Some(plan) = plan::pasted_plan(first) {
         let heading = plain(plan.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']));
         let whole = format!("{}. {}", without_plan_label(&heading), outcome::purpose(plan, chars));
         // The way that was given up later is not what it is for.
@@ -162,7 +162,7 @@ fn purpose(prompts: &[&str], undone: &Undone, chars: usize) -> String {
         let told: Vec<&str> = sentences(&whole).iter().map(|sentence| sentence.text).filter(stands).collect();
         let is_told = told.is_empty() || stands(&whole.as_str());
         let told = shortened(&if is_told { whole } else { told.join(" ") }, chars);
-        // What a cut left of the section may be its label: `Problem 1`.
+        // After truncation, only the section's label may be left: `Problem 1`.
         let rest = told.strip_prefix(without_plan_label(&heading)).unwrap_or(&told);
         let says_little = rest.len() < told.len() && (1..=LABEL_WORDS).contains(&count(rest));
         return if says_little { without_plan_label(&heading).to_owned() } else { told };

@@ -240,7 +240,7 @@ fn announced(timeline: &Timeline<'_>) -> Option<Pointed> {
     }
     let sentences = sentences(reply.text).into_iter().filter(|sentence| !sentence.point && !sentence.quoted);
     let clauses: Vec<&str> = sentences.flat_map(|sentence| sentence.text.split(", ")).collect();
-    // What is only looked at comes before the work.
+    // Looking comes before the work and announces none.
     let announces = |clause: &&&str| Signs::read(clause).begins(Sign::Begin);
     let clause = clauses.iter().rfind(announces)?.trim_start_matches("then ").trim_end_matches([':', '：']);
     let looks = Signs::read(clause).has(Sign::Look) || Signs::read(&without_announcement(clause)).begins(Sign::Look);
@@ -287,7 +287,7 @@ fn questions(timeline: &Timeline<'_>) -> Vec<Pointed> {
 /// not name its matter.
 fn closing_questions(timeline: &Timeline<'_>, last: &Round<'_>) -> Vec<Pointed> {
     let Some(reply) = last.replies.last() else { return Vec::new() };
-    // Who asked for nothing is asked what they want.
+    // Without a request, the reply asks what the person wants.
     let wanted = || timeline.rounds.iter().any(|round| round.prompt.is_none_or(|said| has_substance(said.text)));
     if timeline.deeds.iter().any(|deed| deed.began > reply.place) || timeline.deeds.is_empty() && !wanted() {
         return Vec::new();

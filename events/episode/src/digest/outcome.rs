@@ -14,9 +14,9 @@ pub(super) use self::selection::MAX_CHARS;
 
 use self::outline::outline;
 use self::selection::select;
-use self::substance::{MIN_WORDS, is_lead, says, tells};
+use self::substance::{MIN_WORDS, is_lead, names_thing, tells};
 use super::clause::clause_within;
-use super::excerpt::{self, bare, closed, sentences_within};
+use super::excerpt::{self, bare, sentences_within, with_full_stop};
 use super::label::capitalised;
 use super::sentence::{Sentence, is_decoration, list_marker, plain, sentences};
 use super::settled::PRONOUNS;
@@ -46,7 +46,7 @@ pub(super) fn outcome(text: &str, request: &str, fails: bool) -> String {
     let parts = outline(excerpt::head(text, MAX_BYTES), request, fails);
     let says = !parts.is_empty();
     let told = select(parts, request);
-    // What is too long to be told in parts is told by a sentence.
+    // A message too long to be told in parts is told by one sentence.
     let told = if told.is_empty() && says { remark(text) } else { told };
     let told = match basis(text).filter(|basis| !told.is_empty() && !told.contains(basis.as_str())) {
         Some(basis) => format!("{basis}: {told}"),
@@ -85,7 +85,7 @@ pub(super) fn remark(text: &str) -> String {
         !is_idle && !one.quoted && one.text.split_whitespace().nth(REMARK_WORDS - 1).is_some()
     };
     let first = |of: &dyn Fn(&&Sentence<'_>) -> bool| {
-        let told = all.iter().filter(of).take(2).map(|one| closed(plain(one.text)));
+        let told = all.iter().filter(of).take(2).map(|one| with_full_stop(plain(one.text)));
         sentences_within(&told.collect::<Vec<_>>().join(" "), PROSE_CHARS)
     };
     Some(first(&|one| tells(one) && !one.point && !is_lead(one.text)))
@@ -95,12 +95,13 @@ pub(super) fn remark(text: &str) -> String {
 
 /// Returns the sentences that name a thing, without their labels: first those that say what was changed. An item of a list is
 /// only a part.
-pub(super) fn chief(text: &str) -> Vec<String> {
+pub(super) fn chief_sentences(text: &str) -> Vec<String> {
     let all = sentences(excerpt::head(text, MAX_BYTES)).into_iter();
     // `That was stopped` says nothing without the sentence before.
     let points = |text: &str| text.split(' ').next().is_some_and(|first| PRONOUNS.contains(&&*first.to_lowercase()));
-    let stands =
-        |one: &Sentence<'_>| !one.point && tells(one) && says(one.text) && !is_lead(one.text) && !points(one.text);
+    let stands = |one: &Sentence<'_>| {
+        !one.point && tells(one) && names_thing(one.text) && !is_lead(one.text) && !points(one.text)
+    };
     let (changes, rest): (Vec<_>, Vec<_>) = all.filter(stands).partition(|one| Signs::read(one.text).has(Sign::Change));
     let words = |label: &str| {
         label
@@ -138,7 +139,7 @@ pub(super) fn purpose(plan: &str, chars: usize) -> String {
     if let Some(goal) = goal(&all, chars) {
         return goal;
     }
-    // What another lead leads to is code, which is not told.
+    // Another lead introduces code, which is not told.
     let stands = |(at, one): &(usize, &Sentence<'_>)| !list.contains(at) && !one.point && !is_lead(one.text);
     let rest = all.iter().enumerate().filter(stands).map(|(_, one)| one);
     let mut told = String::new();
@@ -375,7 +376,7 @@ mod tests {
         assert_eq!(told, "I moved the `winch` to the deck.");
         let told = outcome(&format!("Added 12 parts to the mast of `a.rs`:\n{long}"), "", false);
         assert_eq!(told, "Added 12 parts to the mast of `a.rs`.");
-        // What is counted is complete.
+        // A counted list is complete.
         check("Longer in both places:\n- `a.rs` of the jib\n- All 12 tests pass", "");
         check("- Split the `hoist` job into 3 jobs:\n  1. **lift it**\n  2. **turn it**\n  3. **lower it**", {
             "Split the `hoist` job into 3 jobs: lift it, turn it, lower it"
@@ -474,6 +475,6 @@ mod tests {
         assert_eq!(purpose("# Winch\n\nIt is slow. It is old.\n- a part", 600), "It is slow. It is old.");
         assert_eq!(purpose("# Winch\n\nIt is slow. The log shows:\n```\nslow\n```\n", 600), "It is slow.");
         let said = "Nice. The `jib` was long. **Fix**: Replaced the `jib` by 2 hooks.\n- Changed `x`";
-        assert_eq!(chief(said), ["Replaced the `jib` by 2 hooks.", "The `jib` was long."]);
+        assert_eq!(chief_sentences(said), ["Replaced the `jib` by 2 hooks.", "The `jib` was long."]);
     }
 }

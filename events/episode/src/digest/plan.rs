@@ -79,7 +79,7 @@ enum Kind {
 pub(super) fn approved<'a>(timeline: &Timeline<'a>) -> Vec<Plan<'a>> {
     let prompts = timeline.rounds.iter().filter_map(|round| round.prompt.as_ref());
     let given = prompts.filter_map(|said| {
-        Some(Plan { text: pasted(said.text)?.into(), place: said.place, line: said.line, at: said.at })
+        Some(Plan { text: pasted_plan(said.text)?.into(), place: said.place, line: said.line, at: said.at })
     });
     let presented = timeline.deeds.iter().filter(|deed| is_presented(deed) && deed.succeeded() && !deed.aside);
     let presented = presented.map(|deed| Plan {
@@ -94,7 +94,7 @@ pub(super) fn approved<'a>(timeline: &Timeline<'a>) -> Vec<Plan<'a>> {
 }
 
 /// Returns the plan that a prompt pastes to have it carried out.
-pub(super) fn pasted(prompt: &str) -> Option<&str> {
+pub(super) fn pasted_plan(prompt: &str) -> Option<&str> {
     let text = prompt.trim_start();
     let (first, rest) = text.split_once('\n')?;
     let first = first.to_lowercase();
@@ -223,7 +223,7 @@ impl Plan<'_> {
         parts.retain(|part| !told.contains(part));
         parts.truncate(MAX_PARTS.saturating_sub(told.len() + listed.len()));
         told.extend(parts);
-        // Who shows only the last shows what is listed.
+        // If only the last item was shown, the listed items count.
         told.extend(listed);
         told
     }

@@ -17,7 +17,7 @@ const ENDS: [&str; 2] = ["You can now continue with the user's answers in mind."
 /// Separators between question and answer, and between two answers.
 const EQUALS: &str = "\"=\"";
 const NEXT: &str = "\", \"";
-/// What the harness adds to an answer in the person's own words: their note, which repeats it.
+/// Mark before a person's note, which repeats their answer.
 const NOTES: &str = "\" user notes:";
 
 /// Word before the label of an option.
@@ -44,7 +44,7 @@ pub(super) fn without_frame(text: &str) -> &str {
 }
 
 /// Returns each question with its answer; empty if the text has another form.
-pub fn answered(text: &str) -> Vec<(&str, &str)> {
+pub fn questions_with_answers(text: &str) -> Vec<(&str, &str)> {
     let text = without_frame(text);
     let mut found: Vec<(&str, &str)> = Vec::new();
     let Some(mut rest) = text.strip_prefix('"') else { return found };
@@ -185,7 +185,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[(&str, &str)]) {
-        assert_eq!(answered(text), expected, "{text}");
+        assert_eq!(questions_with_answers(text), expected, "{text}");
     }
 
     #[test]

@@ -99,7 +99,7 @@ impl<'t> Telling<'t> {
     }
 
     /// Returns true if one of several clauses says what another text, of which this one has most words, says.
-    pub(super) fn has(&self, other: &Self) -> bool {
+    pub(super) fn contains(&self, other: &Self) -> bool {
         let tells = |(clause, words): &(String, BTreeSet<String>)| {
             words.len() >= CLAUSE_WORDS
                 && words.intersection(&other.words).count() * WHOLE >= words.len() * SAME
@@ -209,7 +209,7 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(Telling::read(text).has(&Telling::read(other)), tells, "{text}: {other}");
+            assert_eq!(Telling::read(text).contains(&Telling::read(other)), tells, "{text}: {other}");
         }
     }
 }

@@ -38,7 +38,7 @@ static REQUESTS: WordList = WordList::new(crate::WORDS, "requests");
 static LEADS: WordList = WordList::new(crate::WORDS, "request leads");
 /// Words before a report that say nothing.
 static REPORTS: WordList = WordList::new(crate::WORDS, "reports");
-/// What says who the agent shall be.
+/// Words that give the agent a role.
 static ROLES: WordList = WordList::new(crate::WORDS, "roles");
 /// Words that lead to what is said, wished or known.
 pub(super) static THAT: WordList = WordList::new(crate::WORDS, "that words");
@@ -132,7 +132,7 @@ pub(super) fn wants(text: &str) -> bool {
 }
 
 /// Returns true if a prompt has a question.
-pub(super) fn questions(text: &str) -> bool {
+pub(super) fn has_question(text: &str) -> bool {
     own_sentences(text).iter().any(|own| Signs::read(own).asks())
 }
 
@@ -196,7 +196,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
         let begins = end - text.len();
         let signs = Signs::read(text);
         let reports = kind == Lead::Report;
-        // What is to be told stands in another clause.
+        // Another clause says what to report.
         let is_for_words = ["give me ", "tell me "].iter().any(|start| text.starts_with(start));
         found.push(Clause {
             text,
@@ -219,7 +219,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
         found[at].asks &= !alternates;
         found[at].points |= alternates;
     }
-    // What is not to be done is no matter where the rest is.
+    // A part that is not to be done does not count beside one that is.
     for at in 1..found.len() {
         let before = sentence[..sentence.len() - found[at].rest.len()].trim_end();
         let own = found[at].text.strip_prefix("but ");
@@ -284,7 +284,7 @@ pub(super) fn begins_work(clause: &str) -> bool {
 }
 
 /// Returns true if a prompt asks for work by a verb of it.
-pub(super) fn works(text: &str) -> bool {
+pub(super) fn has_work_verb(text: &str) -> bool {
     own_sentences(text).iter().any(|own| clauses(own).iter().any(|clause| clause.works))
 }
 
@@ -328,7 +328,7 @@ pub(super) fn without_command(text: &str) -> &str {
 /// Returns true if a prompt asks for something to be made or changed, and asks no question.
 pub(super) fn asks_for_work(text: &str) -> bool {
     let asks = |clause: Clause<'_>| clause.asks && !clause.negates && !Signs::read(clause.text).begins(Sign::Look);
-    !questions(text) && own_sentences(text).iter().any(|own| clauses(own).into_iter().any(asks))
+    !has_question(text) && own_sentences(text).iter().any(|own| clauses(own).into_iter().any(asks))
 }
 
 /// Returns true if a prompt only tells which way to go: `use the long rope`.
@@ -345,7 +345,7 @@ pub(super) fn only_looks(text: &str) -> bool {
     let looks = |clause: &Clause<'_>| Signs::read(clause.text).begins(Sign::Look);
     let wants = |clause: &Clause<'_>| clause.asks || clause.orders || clause.troubles;
     let is_idle = |clause: &Clause<'_>| looks(clause) || clause.negates || !wants(clause);
-    all.first().is_some_and(looks) && all.iter().all(is_idle) && !questions(text)
+    all.first().is_some_and(looks) && all.iter().all(is_idle) && !has_question(text)
 }
 
 /// Returns true if a prompt says what the session is about: it is no mere agreement or order, and no path.
@@ -454,7 +454,7 @@ mod tests {
         check("Align the words - use \"Lift all\" only in that view", "Use \"Lift all\" only in that view");
         check("Don't remove the old winch, but add a new winch next to it", "Add a new winch next to it");
         check("Don't remove the old winch, it is still in use", "Don't remove the old winch");
-        // What only points, and output, is no title.
+        // A clause that only points, or output, is no title.
         check("please fix these", "");
         check("Could you replace them with a jack?", "");
         check("Two cranes lift each other. Please repair it:\n- `sh lift.sh` shows it;\n- 4 tons are enough", "");

@@ -15,7 +15,7 @@ const MAX_RULES: usize = 12;
 
 /// Returns the clauses of a person's prompt that lay down a standing rule, without assent before them.
 pub fn standing_rules(prompt: &str) -> Vec<&str> {
-    let is_own = prompt.len() <= MAX_PROMPT_BYTES && plan::pasted(prompt).is_none();
+    let is_own = prompt.len() <= MAX_PROMPT_BYTES && plan::pasted_plan(prompt).is_none();
     if !is_own || super::is_for_the_harness(prompt.trim()) {
         return Vec::new();
     }

@@ -33,7 +33,7 @@ pub fn asks_what_holds(text: &str) -> bool {
         && (!signs.has(Sign::PastQuestion) || signs.has_any(&[Sign::Choose, Sign::Replace]))
 }
 
-/// Returns the sentences that say that something took the place of something else, or is in use no more.
+/// Returns the sentences that say that something was replaced or is no longer in use.
 pub fn replacements(text: &str) -> impl Iterator<Item = &str> {
     let says_so =
         |sentence: &str| Signs::read(sentence).has_any(&[Sign::Contrast, Sign::Choose, Sign::Replace, Sign::Ended]);
@@ -63,16 +63,16 @@ pub(super) fn asks(text: &str) -> bool {
 /// Longest text whose sentences are kept, in bytes: nearly every message.
 const KEPT_BYTES: usize = 8 * 1024;
 
-/// Where a sentence stands in its text.
+/// Byte ranges of a sentence in its text.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct SentenceRange {
     text: (u32, u32),
     head: (u32, u32),
     point: bool,
     quoted: bool,
 }
 
-impl Place {
+impl SentenceRange {
     fn new(text: &str, sentence: &Sentence<'_>) -> Self {
         let place = |part: &str| match part.is_empty() {
             true => (0, 0),
@@ -96,8 +96,9 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence<'_>> {
     if text.len() > KEPT_BYTES {
         return split_text(text);
     }
-    let places: Rc<[Place]> =
-        memo::remembered(text, |text| split_text(text).iter().map(|sentence| Place::new(text, sentence)).collect());
+    let places: Rc<[SentenceRange]> = memo::remembered(text, |text| {
+        split_text(text).iter().map(|sentence| SentenceRange::new(text, sentence)).collect()
+    });
     places.iter().map(|place| place.sentence(text)).collect()
 }
 
@@ -272,7 +273,7 @@ fn is_bold_item(line: &str) -> bool {
     bold.is_some_and(|bold| list_marker(bold).is_some())
 }
 
-/// What stands above the next block.
+/// The text above the next block.
 #[derive(Default)]
 struct Heads<'a> {
     heading: &'a str,

@@ -27,16 +27,16 @@ pub(super) fn setbacks(timeline: &Timeline<'_>) -> Vec<Pointed> {
                 .prompt
                 .iter()
                 .filter(|said| said.text.len() <= MAX_PROMPT_BYTES)
-                .flat_map(|said| told(said, "User: ")),
+                .flat_map(|said| setbacks_in(said, "User: ")),
         );
-        found.extend(round.replies.iter().flat_map(|said| told(said, "")));
+        found.extend(round.replies.iter().flat_map(|said| setbacks_in(said, "")));
     }
     let mut setbacks = without_repetitions(found, SeenTexts::default());
     super::keep(&mut setbacks, MAX_ENTRIES, |_| true);
     setbacks
 }
 
-fn told(said: &Message<'_>, who: &str) -> Vec<(usize, Pointed)> {
+fn setbacks_in(said: &Message<'_>, who: &str) -> Vec<(usize, Pointed)> {
     let text = &*without_blocks(head(said.text, MAX_REPLY_BYTES));
     let sentences = sentences(text);
     let failed = sentences.iter().enumerate().filter(|(_, sentence)| has_failed(sentence.text));
@@ -54,7 +54,7 @@ fn told(said: &Message<'_>, who: &str) -> Vec<(usize, Pointed)> {
     failed.map(pointed).collect()
 }
 
-/// Returns true if a sentence says that something that was tried came to nothing.
+/// Returns true if a sentence says that an attempt failed.
 fn has_failed(sentence: &str) -> bool {
     let signs = Signs::read(&own_words(sentence));
     signs.has(Sign::Setback) && !signs.asks() && !signs.begins(Sign::Hedge)

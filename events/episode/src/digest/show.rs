@@ -1,4 +1,4 @@
-//! What of a conversation a digest may show: a person's settings, plain data.
+//! A person's settings for which parts of a conversation a digest may quote.
 
 use baton_conversation::item::Body;
 

@@ -22,12 +22,12 @@ const BETWEEN: [&str; 12] =
     ["also", "am", "are", "first", "going", "just", "me", "now", "quickly", "then", "to", "will"];
 
 /// The speaker's own words of a sentence with their signs, read once.
-pub(super) struct Told {
+pub(super) struct Statement {
     own: String,
     signs: Signs,
 }
 
-impl Told {
+impl Statement {
     /// Reads a sentence, unless it only introduces, asks, offers, puts off, claims that all is done, or reports a repair.
     pub(super) fn read(sentence: &str) -> Option<Self> {
         let (own, signs) = telling(sentence)?;
@@ -71,8 +71,8 @@ impl Told {
             && !self.signs.has_any(&[Sign::Trouble, Sign::Cause, Sign::Hedge])
     }
 
-    /// Returns true if it says what the speaker takes, with what it is taken against or why.
-    pub(super) fn takes(&self) -> bool {
+    /// True if the speaker commits to a choice and names the alternative or the reason.
+    pub(super) fn commits_to_choice(&self) -> bool {
         let (own, signs) = (&self.own, self.signs);
         let is_of_others = [Sign::Quote, Sign::Hedge, Sign::Propose].iter().any(|sign| signs.begins(*sign));
         let only_looks = || CHOOSING.iter().any(|chosen| own.contains(chosen)) && commits(own) == Some(false);
@@ -81,7 +81,7 @@ impl Told {
         }
         let chooses = signs.has_any(&[Sign::Contrast, Sign::Choose]);
         let announces = signs.begins(Sign::Announce);
-        // What is chosen by its own word may have a trouble as its reason.
+        // An explicit choice may have a problem as its reason.
         let is_mend = signs.has(Sign::Trouble) && !signs.has(Sign::Choose);
         if chooses && signs.has(Sign::Reason) && !is_mend && !signs.has(Sign::Hedge) {
             return !announces || commits(own) != Some(false);
@@ -93,7 +93,7 @@ impl Told {
     /// Returns true if it says by what something was done, or why.
     pub(super) fn tells_means(&self) -> bool {
         let is_idle = [Sign::Trouble, Sign::Hedge, Sign::Cause, Sign::Lack].iter().any(|sign| self.signs.has(*sign));
-        // How something was tested or found is no part of the work.
+        // Ways of testing or finding are no part of the work.
         let bare = self.own.strip_prefix("I ").or_else(|| self.own.strip_prefix("We ")).unwrap_or(&self.own);
         let verb = bare.split_whitespace().next().unwrap_or_default().to_lowercase();
         let looks = CHECKING.has(&verb) || Signs::read(bare).begins(Sign::Look);
@@ -174,14 +174,14 @@ pub(super) fn without_announcement(sentence: &str) -> String {
     rest.next().map_or_else(String::new, |first| first.to_uppercase().chain(rest).collect())
 }
 
-/// Returns how much a sentence says about a choice; see [`Told::concludes_choice`].
+/// Returns how much a sentence says about a choice; see [`Statement::concludes_choice`].
 pub(super) fn concludes_choice(sentence: &str) -> usize {
-    Told::read(sentence).map_or(0, |told| told.concludes_choice())
+    Statement::read(sentence).map_or(0, |told| told.concludes_choice())
 }
 
 /// Returns true if a sentence of a plan says what is taken instead of something else.
 pub(super) fn plans_choice(sentence: &str) -> bool {
-    Told::read(sentence).is_some_and(|told| {
+    Statement::read(sentence).is_some_and(|told| {
         let chooses = told.signs.has_any(&[Sign::Contrast, Sign::Choose]);
         // `Since it is empty, the load stops` only explains.
         let is_reasoned = told.signs.has(Sign::Reason) && !told.signs.begins(Sign::Reason);
@@ -199,7 +199,7 @@ pub(super) fn names_test(text: &str) -> bool {
 
 /// Returns true if a sentence proposes something in the speaker's own name.
 pub(super) fn proposes(sentence: &str) -> bool {
-    Told::read(sentence).is_some_and(|told| told.proposes())
+    Statement::read(sentence).is_some_and(|told| told.proposes())
 }
 
 /// Returns true if a sentence says little without the one before: it begins with what follows from that.
@@ -219,7 +219,7 @@ pub(super) fn limits(sentence: &str) -> bool {
 
 /// Returns true if a sentence by an unknown author states a choice.
 pub fn is_choice(sentence: &str) -> bool {
-    Told::read(sentence).is_some_and(|told| told.takes() || told.concludes_choice() > 0)
+    Statement::read(sentence).is_some_and(|told| told.commits_to_choice() || told.concludes_choice() > 0)
         || Signs::read(sentence).begins(Sign::Steer)
 }
 
@@ -283,11 +283,11 @@ mod tests {
     use super::*;
 
     fn takes(sentence: &str) -> bool {
-        Told::read(sentence).is_some_and(|told| told.takes())
+        Statement::read(sentence).is_some_and(|told| told.commits_to_choice())
     }
 
     fn limits_or_explains(sentence: &str) -> bool {
-        Told::read(sentence).is_some_and(|told| told.limits_or_explains())
+        Statement::read(sentence).is_some_and(|told| told.limits_or_explains())
     }
 
     #[track_caller]
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_result_is_limited_by_what_alone_it_is_for() {
-        let limits_result = |text: &str| Told::read(text).is_some_and(|told| told.limits_result());
+        let limits_result = |text: &str| Statement::read(text).is_some_and(|told| told.limits_result());
         check(
             limits_result,
             true,

@@ -181,7 +181,7 @@ pub(super) fn steering(clause: &str, received: &Reception) -> Option<Steering> {
     }
     let contrasts = signs.has(Sign::Contrast) && (tells || signs.has(Sign::Reason) || signs.begins(Sign::Object));
     let directs = signs.has(Sign::Direct) || orders(rest).any(|part| Signs::read(&part).begins(Sign::Direct));
-    // What holds for an answer alone is no choice.
+    // A wish for this answer only is no choice.
     let holds = !received.only_asked || received.asked || contrasts || signs.has(Sign::Standing);
     let is_taken = received.agreed || received.asked;
     if !holds {
@@ -190,7 +190,7 @@ pub(super) fn steering(clause: &str, received: &Reception) -> Option<Steering> {
     if begins || signs.has(Sign::Steer) || contrasts || forbids(rest) || signs.has(Sign::Direct) && is_taken {
         return Some(Steering::Told);
     }
-    // What asks for other words than those that were written chooses them, in any language.
+    // A request to change words that were written chooses the new ones, in any language.
     let tells_else = || {
         let of_trouble = [Sign::Trouble, Sign::Defect, Sign::Absent, Sign::Setback, Sign::Works];
         signs.has_any(&of_trouble)

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::file;
 use super::plan;
-use super::request::{asks_for_work, has_substance, questions, wants, works};
+use super::request::{asks_for_work, has_question, has_substance, has_work_verb, wants};
 use super::sentence::sentences;
 use super::timeline::{Deed, Round, Timeline};
 use crate::lexicon::{Sign, Signs};
@@ -53,7 +53,7 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
         let delivers = work_lines == 0 && (lines > 0 || timeline.deeds[round.deeds.clone()].iter().any(Deed::commits));
         let stopped = timeline.deeds[..round.deeds.start].last().and_then(Deed::outcome);
         let corrects = round.after_interruption || matches!(stopped, Some(Outcome::Denied | Outcome::Interrupted));
-        // What is said after work was asked for and before any is done is about that.
+        // A message between a request and its work is about that request.
         let leads_to_work =
             is_talk && last_work.is_some_and(|last| at <= last) && asked.get(current) == Some(&Some(true));
         let goes_on = known.is_some() || corrects || delivers || leads_to_work || answers(timeline, at, is_talk);
@@ -78,12 +78,13 @@ pub(super) fn tasks(timeline: &Timeline<'_>) -> Vec<Task> {
 pub(super) fn main_task(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<usize> {
     let is_answered = |task: &Task| task.rounds.iter().any(|at| !timeline.rounds[*at].replies.is_empty());
     let prompts = |task: &Task| task.rounds.iter().filter_map(|at| timeline.rounds[*at].prompt).collect::<Vec<_>>();
-    let asks =
-        |task: &Task| prompts(task).iter().any(|said| wants(said.text) || questions(said.text) || works(said.text));
+    let asks = |task: &Task| {
+        prompts(task).iter().any(|said| wants(said.text) || has_question(said.text) || has_work_verb(said.text))
+    };
     let worth = |at: &usize| (tasks[*at].lines, is_answered(&tasks[*at]));
     let most = (0..tasks.len()).map(|at| worth(&at)).max()?;
     let best: Vec<usize> = (0..tasks.len()).filter(|at| worth(at) == most).collect();
-    // What is asked is read only where it decides.
+    // The request is read only if it decides.
     let asking = || best.iter().find(|at| asks(&tasks[**at]));
     (best.len() > 1).then(asking).flatten().or(best.first()).copied()
 }
@@ -92,7 +93,7 @@ pub(super) fn main_task(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<usize
 /// and so do changes of files that no task knows.
 fn begins(round: &Round<'_>, changes: bool, is_talk: bool) -> bool {
     let text = round.prompt.map_or("", |said| said.text.trim());
-    has_substance(text) && (wants(text) || !is_talk && (changes || questions(text)))
+    has_substance(text) && (wants(text) || !is_talk && (changes || has_question(text)))
 }
 
 /// Returns true if a prompt agrees, or answers the question with which the round before ended; after some work (not `is_talk`)
@@ -115,7 +116,7 @@ fn changes(timeline: &Timeline<'_>, round: &Round<'_>) -> BTreeMap<String, u64> 
 
 /// Returns the files that a call changed, with the number of lines; of a command that is unknown, and counts as one.
 pub(super) fn changed_by(timeline: &Timeline<'_>, deed: &Deed<'_>) -> Vec<(String, u64)> {
-    let written = file::written(deed).into_iter().map(|(path, added, removed)| {
+    let written = file::written_files(deed).into_iter().map(|(path, added, removed)| {
         (timeline.relative_path(path).to_owned(), (u64::from(added) + u64::from(removed)).max(1))
     });
     let is_note = |path: &str| path.starts_with(['/', '~']) && file::is_document(path);

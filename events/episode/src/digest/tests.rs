@@ -242,9 +242,9 @@ fn an_old_title_counts_only_in_the_session_whose_record_it_names() {
 fn a_title_from_elsewhere_is_taken_where_the_transcript_gives_none() {
     let told = |session: Session, title: &str| {
         let mut episode = digest(&session.items, &Show::default());
-        episode.entitle(title);
+        episode.set_title(title);
         let before = episode.clone();
-        episode.entitle("Something else");
+        episode.set_title("Something else");
         assert_eq!(episode.title == "Something else", !before.is_titled, "the first one stays");
         before
     };
@@ -411,18 +411,18 @@ fn the_content_reads_as_text_and_is_bounded() {
 #[test]
 fn all_that_was_typed_is_told_where_all_of_it_is_wanted() {
     let many = (0..500).fold(Session::default(), |session, n| session.prompt(&format!("prompt {n}")).reply("done"));
-    let told = typed(&many.items, &Show::default(), 5_000);
+    let told = typed_by_person(&many.items, &Show::default(), 5_000);
     assert_eq!((told.len(), told[0].text.as_str(), told[499].text.as_str()), (500, "prompt 0", "prompt 499"));
-    let told = typed(&many.items, &Show::default(), 3);
+    let told = typed_by_person(&many.items, &Show::default(), 3);
     assert_eq!(
         told.iter().map(|prompt| prompt.text.as_str()).collect::<Vec<_>>(),
         ["prompt 497", "prompt 498", "prompt 499"]
     );
     // Equal prompts within one minute are sent again; later ones are typed again.
     let again = (0..100).fold(Session::default(), |session, _| session.prompt("continue"));
-    assert_eq!((again.digest().prompts.len(), typed(&again.items, &Show::default(), 5_000).len()), (1, 2));
+    assert_eq!((again.digest().prompts.len(), typed_by_person(&again.items, &Show::default(), 5_000).len()), (1, 2));
     let unshown = Show { keep_user_messages: false, ..Show::default() };
-    assert_eq!(typed(&many.items, &unshown, 5_000), []);
+    assert_eq!(typed_by_person(&many.items, &unshown, 5_000), []);
 }
 
 #[test]

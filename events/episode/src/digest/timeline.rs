@@ -199,7 +199,7 @@ impl<'a> Timeline<'a> {
                 Body::Call(call) => {
                     let index = polled_id(call).and_then(|id| match (polled.get(&id), &running[..]) {
                         (Some(index), _) => Some(*index),
-                        // Which one of several it is stands nowhere.
+                        // Nothing says which one of several it is.
                         (None, [index]) => {
                             polled.insert(id, *index);
                             running.pop()
@@ -462,7 +462,7 @@ impl<'a> Deed<'a> {
     }
 }
 
-/// Returns the id of the command of which a call only awaits the end, as Codex does by empty input.
+/// Returns the id of the command whose end a call only awaits, as Codex does by empty input.
 fn polled_id(call: &Call) -> Option<u64> {
     let is_empty = call.input.get("chars").is_none_or(|typed| typed.as_str().is_some_and(str::is_empty));
     call.input.get("session_id").and_then(Value::as_u64).filter(|_| call.name == "write_stdin" && is_empty)

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::command::{GitAct, Paths, git_steps};
 use super::excerpt::{one_line, without_filter_mark};
 use super::failure::Failure;
-use super::label::{MAX_WORDS, MIN_WORDS, capitalised, count, fits, label, without_plan_label};
+use super::label::{MAX_WORDS, MIN_WORDS, capitalised, count, is_kept_whole, label, without_plan_label};
 use super::plan::{self, Plan};
 use super::sentence::plain;
 use super::task::{Task, changed_by};
@@ -94,7 +94,7 @@ pub(super) fn title(
         return (recorded, true);
     }
     let replies = || timeline.rounds.iter().find_map(|round| round.replies.first()).map(|reply| label(reply.text));
-    (asked::discussed(timeline, tasks).or_else(replies).unwrap_or_default(), false)
+    (asked::discussion_title(timeline, tasks).or_else(replies).unwrap_or_default(), false)
 }
 
 /// Returns a title that is the words of an error with what came of it, if edits mended that: `Fix: The winch is stuck`.
@@ -139,7 +139,7 @@ fn of_changes(
         let (text, is_given) = match purpose {
             Purpose::Plan(at) => {
                 let plan = plans.get(*at)?;
-                // What a person's word took back is not told by the plan of it.
+                // A plan does not title work that a person took back.
                 let stands =
                     |title: &String| made.is_empty() || timeline.undone.place_of_named(title, plan.place).is_none();
                 let title = plan_title(plan, weight).filter(stands)?;
@@ -149,12 +149,12 @@ fn of_changes(
             Purpose::Made(at) => (made.get(*at)?.title.clone(), true),
             Purpose::Request(at) => match recorded {
                 Some(recorded) => (recorded.to_owned(), true),
-                None => (asked::asked(timeline, tasks.get(*at)?)?, false),
+                None => (asked::requested_title(timeline, tasks.get(*at)?)?, false),
             },
         };
         Some((text, is_given)).filter(|(text, _)| !text.is_empty())
     };
-    // What was only looked at is told if nothing else is.
+    // Things only looked at are told if nothing else is.
     let looks = |purpose: &Purpose| match purpose {
         Purpose::Request(at) => tasks.get(*at).is_some_and(|task| asked::only_looked_at(timeline, task)),
         _ => false,
@@ -166,7 +166,10 @@ fn of_changes(
     let (first, is_given, weight) = told.next()?;
     let second = told.next().filter(|(_, _, other)| weight.lines * 3 < total * 2 && other.lines * 2 >= weight.lines);
     let joined = second.and_then(|(second, also_given, other)| {
-        let joins = fits(&first) && fits(&second) && count(&first) + count(&second) <= MAX_WORDS && first != second;
+        let joins = is_kept_whole(&first)
+            && is_kept_whole(&second)
+            && count(&first) + count(&second) <= MAX_WORDS
+            && first != second;
         let (one, two) = if weight.first < other.first { (&first, &second) } else { (&second, &first) };
         joins.then(|| (format!("{one}; {two}"), is_given || also_given))
     });
@@ -199,7 +202,7 @@ fn carrying(order: &mut Vec<(Purpose, Weight)>, made: &[Made], objective: &str) 
         let is_kept = |at: usize| stays.contains(&at) && (!is_clear || shares(at) == most);
         order.retain(|(purpose, _)| commit(purpose).is_none_or(is_kept));
     }
-    // What mends or describes what another one added is told by that.
+    // A fix or description of another addition is covered by that one.
     let is_minor = |purpose: &Purpose| matches!(purpose, Purpose::Made(at) if made[*at].is_minor);
     let adds = |(purpose, _): &(Purpose, Weight)| matches!(purpose, Purpose::Made(at) if made[*at].adds);
     let lines = |(purpose, weight): &(Purpose, Weight)| commit(purpose).map(|_| weight.lines);
@@ -215,7 +218,7 @@ fn words(text: &str) -> BTreeSet<String> {
     words.filter(|word| word.chars().count() >= WORD_CHARS && !baton_words::is_stop(word)).collect()
 }
 
-/// What stands behind a purpose.
+/// How much was changed for a purpose.
 #[derive(Default)]
 struct Weight {
     lines: u64,
@@ -247,7 +250,7 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
         let round = timeline.rounds.partition_point(|round| round.deeds.end <= made.deed);
         let commits = owners.get(round).and_then(|owner| commits.get_mut(*owner));
         if made.is_pull { Some(&mut pulls) } else { commits }.into_iter().for_each(|list| list.push(at));
-        // What was changed by other means is worth a line.
+        // A change by other means counts as one line.
         add(Purpose::Made(at), timeline.deeds[made.deed].began, "", 1);
     }
     let changed: BTreeSet<String> =
@@ -270,7 +273,7 @@ fn weigh(timeline: &Timeline<'_>, tasks: &[Task], plans: &[Plan<'_>], made: &[Ma
                 let taken = || later.iter().take(MAX_LATER).position(|made| made.takes(&path)).map(|at| first + at);
                 let unknown = || after(&commits[*owner]).filter(|at| made[*at].staged.is_empty());
                 let into = after(&pulls).or_else(taken).or_else(unknown).map(Purpose::Made);
-                // What a commit took and a plan of files does not name is the commit's.
+                // A file that a commit includes and the plan does not name belongs to the commit.
                 let is_planned = |at: &usize| !of_files[*at] || plans[*at].text.contains(name(&path));
                 let planned = current[*owner].filter(|at| into.is_none() || is_planned(at));
                 let purpose = planned.map(Purpose::Plan).or(into).unwrap_or(Purpose::Request(*owner));

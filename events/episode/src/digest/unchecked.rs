@@ -1,4 +1,4 @@
-//! What a plan wants to be checked by hand, if nobody is seen to have done so.
+//! Checks by hand that a plan asks for and nobody is seen to have done.
 //!
 //! # Decisions
 //!

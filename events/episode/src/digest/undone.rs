@@ -1,6 +1,6 @@
 //! Work that the session took back: edits that a later one reverses, and files that are as they were before.
 //!
-//! Texts of edits are cut, so what is not seen is taken to stand.
+//! Edit texts are truncated, so unseen parts count as unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ const MAX_COMPARED: usize = 200;
 const MAX_RESTORED: usize = 200;
 /// Maximum number of times that a person says so.
 const MAX_REVERTS: usize = 20;
-/// So many equal lines stand at one place of a file only.
+/// This many equal lines occur at only one position of a file.
 const RARE_LINES: usize = 3;
 /// Words with which a person says that they took back all of it.
 const ALL: [&str; 14] = [
@@ -61,7 +61,7 @@ impl Undone {
                 let path = timeline.relative_path(&edit.path);
                 let before = standing.entry(path).or_default();
                 let last = before.len().saturating_sub(MAX_COMPARED)..before.len();
-                // What an edit replaced is there again.
+                // The text that an edit replaced is back.
                 let is_back = |at: &usize| deeds[*at].effect().is_some_and(|it| replaces_again(edit, it));
                 if let Some(at) = last.clone().find(|at| is_back(&before[*at])) {
                     undone.edits.insert(before.remove(at));
@@ -88,11 +88,12 @@ impl Undone {
                 let below = |name: &str| path.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'));
                 restored.iter().any(|name| name == "." || path == name || below(name))
             };
-            let written: Vec<_> = file::written(deed).iter().map(|(path, ..)| timeline.relative_path(path)).collect();
+            let written: Vec<_> =
+                file::written_files(deed).iter().map(|(path, ..)| timeline.relative_path(path)).collect();
             let known = standing.keys().copied().filter(|path| is_restored(path));
             let known: Vec<_> = if restored.is_empty() { Vec::new() } else { known.collect() };
             for path in written.into_iter().chain(known).collect::<BTreeSet<_>>() {
-                // What is restored is as the last commit has it.
+                // A restored file is as in the last commit.
                 let edits = standing.get_mut(path).filter(|_| is_restored(path));
                 let since = edits.map(|edits| edits.split_off(edits.partition_point(|at| *at < committed)));
                 let since = since.unwrap_or_default();
@@ -139,7 +140,7 @@ fn reverses(edit: &Edit, before: &Edit) -> bool {
     says && is_swapped && edit.old_text == before.new_text && edit.new_text == before.old_text
 }
 
-/// Returns true if an edit finds again the lines that another put something else in the place of: somebody put them back.
+/// Returns true if an edit finds again the lines that another put something else in the place of: they were put back.
 /// Fewer lines may stand at two places.
 fn replaces_again(edit: &Edit, before: &Edit) -> bool {
     let old = &edit.old_text;

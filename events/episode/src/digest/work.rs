@@ -83,7 +83,7 @@ pub(super) fn commands(timeline: &Timeline<'_>) -> Vec<CommandLine> {
     for deed in &timeline.deeds {
         let Some(command) = deed.kept_command().filter(|_| !deed.was_cancelled()) else { continue };
         let text = shown(deed, command, timeline.cwd);
-        let index = *known.entry((text.clone(), command.normal().to_owned())).or_insert(lines.len());
+        let index = *known.entry((text.clone(), command.normal_form().to_owned())).or_insert(lines.len());
         if index == lines.len() {
             let text = one_line(&text, LINE_CHARS);
             let line = CommandLine { text, ..CommandLine::default() };
@@ -145,7 +145,7 @@ fn ran(timeline: &Timeline<'_>, round: &Round<'_>) -> Vec<Pointed> {
             continue;
         };
         let text = shown(deed, command, timeline.cwd);
-        let index = *known.entry((text.clone(), command.normal().to_owned())).or_insert(lines.len());
+        let index = *known.entry((text.clone(), command.normal_form().to_owned())).or_insert(lines.len());
         if index == lines.len() {
             lines.push(Pointed { text: one_line(&text, LINE_CHARS), line: deed.line, at: deed.at });
         } else {

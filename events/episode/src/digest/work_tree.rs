@@ -22,7 +22,7 @@ pub(super) use self::place::{absolute, rest_below};
 use self::tree::{Commit, MAX_COMMITS, MAX_TREES, Made, Tree, Unpushed};
 use super::command::{Command, Family, GitAct, GitStep, Paths, Step, Touch, git_steps};
 use super::evidence::complaint;
-use super::excerpt::{named, one_line};
+use super::excerpt::{names_with_rest, one_line};
 use super::file;
 use super::timeline::{Deed, Timeline};
 use super::{Pointed, SHORT_CHARS};
@@ -68,7 +68,7 @@ pub(super) fn tree_state(timeline: &Timeline<'_>) -> TreeState {
     fold.end()
 }
 
-/// What is known at one place of the session.
+/// What is known at one point of the session.
 struct Fold<'t, 'a> {
     timeline: &'t Timeline<'a>,
     /// Directory of the session.
@@ -189,7 +189,7 @@ impl<'t, 'a> Fold<'t, 'a> {
             if !switches && let Some(branch) = branch {
                 self.switch(&root, branch);
             }
-            // What only brings commits to another tree or sends them from there is no work in it.
+            // Moving commits between trees is no work in them.
             let stays_away = matches!(
                 step.act,
                 GitAct::Status { .. } | GitAct::Other | GitAct::Merge(_) | GitAct::Rewrite | GitAct::Push { .. }
@@ -247,7 +247,7 @@ impl<'t, 'a> Fold<'t, 'a> {
             self.commit(deed, result, &root, false);
             self.changes.take(&root, &root, Some(&Paths::All));
         }
-        // What was staged and is changed no more was committed by something else, such as a hook.
+        // Staged files that are no longer changed were committed by something else, such as a hook.
         if !staged.is_empty() && staged.iter().all(|path| self.changes.is_clean(path)) {
             (self.has_landed, self.refused) = (true, None);
             self.tree(&root).into_iter().for_each(|tree| tree.committed = Some(deed.ended));
@@ -426,7 +426,7 @@ impl<'t, 'a> Fold<'t, 'a> {
             files.sort_by_key(|(line, ..)| Reverse(*line));
             let &(line, at, _) = files.first()?;
             let paths: Vec<&str> = files.iter().map(|(.., path)| *path).collect();
-            Some(Pointed { text: format!("{what}: {}", named(&paths, nameless)), line, at })
+            Some(Pointed { text: format!("{what}: {}", names_with_rest(&paths, nameless)), line, at })
         };
         let made_none = self.trees.values().all(|tree| tree.committed.is_none());
         let undone = &self.timeline.undone.files;

@@ -41,7 +41,7 @@ pub struct Changed {
 
 /// Returns the files that were written or removed after `since`, the session's last record. Empty if most of many were
 /// written at one time, as by a checkout; files that the session itself may have removed are not reported as gone.
-pub fn changed(files: &[File], stats: &[Stat], since: Timestamp) -> Vec<Changed> {
+pub fn files_changed(files: &[File], stats: &[Stat], since: Timestamp) -> Vec<Changed> {
     let newer = |stat: &Stat| match stat {
         Stat::WrittenAt(at) if at.since_ms(since) > AHEAD_MS => Some(at.0),
         _ => None,
@@ -80,7 +80,7 @@ mod tests {
                 (File { path: name.to_owned(), may_be_gone: stat == "GONE" }, read)
             })
             .unzip();
-        let told = changed(&files, &stats, Timestamp(1_000_000));
+        let told = files_changed(&files, &stats, Timestamp(1_000_000));
         let told: Vec<_> = told.iter().map(|it| format!("{}{}", if it.gone { "-" } else { "" }, it.path)).collect();
         assert_eq!(told.join(" "), expected);
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::digest::{CommandLine, ErrorLine, FileModified, Show, WorkState, digest};
-use baton_conversation::filter::kept;
+use baton_conversation::filter::stored_text;
 use baton_conversation::item::Agent;
 use baton_conversation::item::{Act, Body, Call, Edit, Item, Outcome, ToolResult};
 use baton_protocol::answer::Handoff;
@@ -341,7 +341,7 @@ proptest! {
         let Handoff { text, .. } = told(&episode, Occasion::Handoff, max);
         prop_assert!(text.len() <= max);
         prop_assert_eq!(text.matches("baton-recall").count(), if text.is_empty() { 0 } else { 2 });
-        prop_assert_eq!(kept(&text), None, "it comes back as nothing");
+        prop_assert_eq!(stored_text(&text), None, "it comes back as nothing");
         prop_assert_eq!(told(&episode, Occasion::Handoff, max).text, text);
     }
 }

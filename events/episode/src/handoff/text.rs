@@ -81,7 +81,7 @@ pub(super) fn text(facts: &Facts, about: &About<'_>, changed: &[String]) -> Stri
     let mut out = opening(about);
     let left = about.max_bytes.saturating_sub(out.len() + RECALL_CLOSE.len());
     let mut sections = selected(sections(facts, about, changed), left);
-    // What is open or failed serves the reader more than the end of a long account.
+    // Open and failed matters serve the reader more than the end of a long account.
     let leaves_out = |section: &Section| section.form == Form::List && section.next().is_some();
     let mut chars = facts.state.chars().count();
     while chars > SHORT_STATE_CHARS && sections.iter().any(leaves_out) {

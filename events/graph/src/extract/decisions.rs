@@ -7,7 +7,9 @@ use crate::one_line::one_line;
 use crate::preference::{Rule, rule_in_refusal, rules};
 use crate::{Label, Relation};
 use baton_conversation::item::{Body, Item, Outcome};
-use baton_episode::digest::{Episode, Pointed, answered, is_commit_scope, is_left_to_the_reader, settled, tells_how};
+use baton_episode::digest::{
+    Episode, Pointed, is_commit_scope, is_left_to_the_reader, questions_with_answers, settled, tells_how,
+};
 
 /// Maximum length of a command inside a fact, in characters.
 const SHORT_CHARS: usize = 80;
@@ -29,7 +31,7 @@ impl Extractor<'_> {
         for item in items.iter().filter(|item| !item.sidechain) {
             let (Body::Prompt { text: said } | Body::Answer { text: said }) = &item.body else { continue };
             // An answer that settles a question states nothing beyond it.
-            if matches!(item.body, Body::Answer { .. }) && !answered(said).is_empty() {
+            if matches!(item.body, Body::Answer { .. }) && !questions_with_answers(said).is_empty() {
                 continue;
             }
             let of = super::moment(item);

@@ -53,7 +53,7 @@ impl<'a> Extractor<'a> {
         }
         let Some(uuid) = self.builder.mention(Label::Error, &error::name(line), &failure.text, of, 1) else { return };
         let (source, who) = self.failed_subject(call, failed_name);
-        // Where it then failed otherwise, it is not sure that this mended it.
+        // If it then failed in another way, this may not have mended it.
         let is_unsure = failure.resolution.as_ref().is_some_and(|told| told.text.ends_with(FAILED_OTHERWISE));
         let mut fixes = if is_unsure { Vec::new() } else { self.fixes(failure, mends) };
         // That the same command passed says nothing of what mended it.

@@ -45,7 +45,7 @@ fn entity(uuid: Uuid, label: Label, name: &str, deed: &'static str) -> Entity {
         label,
         name: name.to_owned(),
         deed,
-        file: super::name::safe(name),
+        file: super::name::safe_file_name(name),
         is_subject: false,
         is_noted: false,
         earlier: Vec::new(),

@@ -23,11 +23,11 @@ fn a_name_is_safe_whatever_it_is_made_of() {
         ("<!-- baton:x -->", "baton-x"),
         ("password=hunter2hunter2", "password=-redacted-secret"),
     ] {
-        assert_eq!(safe(text), name, "{text:?}");
-        assert!(is_safe(&safe(text)), "{text:?}");
+        assert_eq!(safe_file_name(text), name, "{text:?}");
+        assert!(is_safe(&safe_file_name(text)), "{text:?}");
     }
-    assert_eq!(safe(&"\u{301}".repeat(100)), "unnamed");
-    assert_eq!(safe(&"é".repeat(100)), "é".repeat(MAX_BYTES / 2));
+    assert_eq!(safe_file_name(&"\u{301}".repeat(100)), "unnamed");
+    assert_eq!(safe_file_name(&"é".repeat(100)), "é".repeat(MAX_BYTES / 2));
     for bad in ["", "a/b", "a\\b", "con", "AUX.md", "a.", "a ", " a", ".a", "a:b", "a\u{7}", "a[b", "a#b", "a|b", "a^b"]
     {
         assert!(!is_safe(bad), "{bad:?}");
@@ -73,9 +73,9 @@ fn names_that_are_one_file_somewhere_have_one_key() {
 #[test]
 fn a_taken_name_gets_a_suffix() {
     let taken = ["auth", "auth-2"];
-    assert_eq!(free("Auth", |key| taken.contains(&key)), "Auth-3");
-    assert_eq!(free("other", |key| taken.contains(&key)), "other");
-    assert!(free("auth", |_| true).starts_with("auth-"), "there is always one");
+    assert_eq!(free_name("Auth", |key| taken.contains(&key)), "Auth-3");
+    assert_eq!(free_name("other", |key| taken.contains(&key)), "other");
+    assert!(free_name("auth", |_| true).starts_with("auth-"), "there is always one");
 }
 
 proptest! {
@@ -83,7 +83,7 @@ proptest! {
 
     #[test]
     fn any_text_makes_a_safe_name(text in any::<String>()) {
-        let name = safe(&text);
+        let name = safe_file_name(&text);
         prop_assert!(is_safe(&name), "{name:?}");
         let file = format!("{name}-999.md");
         prop_assert!(is_safe(&file) && file.len() <= MAX_BYTES + 10, "{file:?}");

@@ -77,20 +77,20 @@ fn what_was_learned_goes_where_it_belongs_each_line_once() {
 #[test]
 fn the_copy_and_the_original_say_that_it_was_archived() {
     let text = note(100, "2026-03-14");
-    let failed = compaction::failed(&text, "entities/x.md: no space\nleft", day("2026-03-19"));
+    let failed = compaction::mark_failed(&text, "entities/x.md: no space\nleft", day("2026-03-19"));
     let identity = session::identity(&failed.text).unwrap();
     assert_eq!(identity.status, session::Status::CompactionFailed);
     assert_eq!(identity.error.as_deref(), Some("entities/x.md: no space left"));
-    let unverified = compaction::unverified(&failed.text, day("2026-03-20"));
+    let unverified = compaction::mark_unverified(&failed.text, day("2026-03-20"));
     let identity = session::identity(&unverified.text).unwrap();
     assert_eq!(identity.status, session::Status::Active);
     assert_eq!((identity.archive_error.as_deref(), identity.error), (Some("Verification failed"), None));
-    let again = compaction::failed(&unverified.text, "no space left", day("2026-03-20"));
+    let again = compaction::mark_failed(&unverified.text, "no space left", day("2026-03-20"));
     assert_eq!(session::identity(&again.text).unwrap().archive_error, None, "one error at a time");
 
     for text in [
-        compaction::archived(&unverified.text, day("2026-03-21"), session::OVER_THRESHOLD),
-        compaction::marked(&unverified.text, day("2026-03-21"), session::OVER_THRESHOLD).text,
+        compaction::archive_copy(&unverified.text, day("2026-03-21"), session::OVER_THRESHOLD),
+        compaction::mark_archived(&unverified.text, day("2026-03-21"), session::OVER_THRESHOLD).text,
     ] {
         for line in [
             "status: archived",
@@ -102,12 +102,12 @@ fn the_copy_and_the_original_say_that_it_was_archived() {
         }
         assert!(!text.contains("error:"), "what went wrong is gone\n{text}");
     }
-    let marked = compaction::marked(&unverified.text, day("2026-03-21"), session::OVER_THRESHOLD).text;
-    assert!(!compaction::marked(&marked, day("2026-04-01"), session::OVER_THRESHOLD).changed, "once");
-    let asked = compaction::marked(&unverified.text, day("2026-03-21"), session::ON_REQUEST).text;
+    let marked = compaction::mark_archived(&unverified.text, day("2026-03-21"), session::OVER_THRESHOLD).text;
+    assert!(!compaction::mark_archived(&marked, day("2026-04-01"), session::OVER_THRESHOLD).changed, "once");
+    let asked = compaction::mark_archived(&unverified.text, day("2026-03-21"), session::ON_REQUEST).text;
     assert!(asked.lines().any(|line| line == "archived_reason: Compaction asked for"), "{asked}");
     assert_eq!(session::identity(&asked).unwrap().compacted, Some(session::ON_REQUEST));
-    let copy = |date| compaction::archived(&text, day(date), session::OVER_THRESHOLD);
+    let copy = |date| compaction::archive_copy(&text, day(date), session::OVER_THRESHOLD);
     assert!(compaction::is_same(&copy("2026-03-21"), &copy("2026-03-22")));
     assert!(!compaction::is_same(&copy("2026-03-21"), &(copy("2026-03-21") + "more\n")));
 }
@@ -115,7 +115,7 @@ fn the_copy_and_the_original_say_that_it_was_archived() {
 #[test]
 fn a_session_that_goes_on_after_its_compaction_is_active_again() {
     let mut facts = facts();
-    let marked = compaction::marked(&note(0, "2026-03-14"), day("2026-03-20"), session::OVER_THRESHOLD).text;
+    let marked = compaction::mark_archived(&note(0, "2026-03-14"), day("2026-03-20"), session::OVER_THRESHOLD).text;
     assert!(!merge(Some(&marked), &wanted(&facts).note).changed, "nothing is new");
     facts.prompts.push(super::sample::said("one more thing"));
     let text = merge(Some(&marked), &wanted(&facts).note).text;
@@ -125,10 +125,10 @@ fn a_session_that_goes_on_after_its_compaction_is_active_again() {
 #[test]
 fn a_status_that_a_person_wrote_stays() {
     let theirs = note(0, "2026-03-14").replace("status: active", "status: done");
-    let marked = compaction::marked(&theirs, day("2026-03-20"), session::OVER_THRESHOLD);
+    let marked = compaction::mark_archived(&theirs, day("2026-03-20"), session::OVER_THRESHOLD);
     assert!(marked.text.contains("status: done\n") && marked.conflicts > 0);
     assert!(
-        compaction::archived(&theirs, day("2026-03-20"), session::OVER_THRESHOLD).contains("status: archived\n"),
+        compaction::archive_copy(&theirs, day("2026-03-20"), session::OVER_THRESHOLD).contains("status: archived\n"),
         "the copy is Baton's"
     );
 }

@@ -129,7 +129,7 @@ proptest! {
             let (before, after) = (close_headings(&mine), close_headings(&merged.text));
             prop_assert_eq!(after.difference(&before).next(), None, "{}\n=>\n{}", mine, merged.text);
             prop_assert_eq!(again.conflicts, conflicts(&again.text));
-            text = compaction::marked(&merged.text, day("2026-03-20"), session::OVER_THRESHOLD).text;
+            text = compaction::mark_archived(&merged.text, day("2026-03-20"), session::OVER_THRESHOLD).text;
             prop_assert_eq!(theirs(&text), theirs(&merged.text));
         }
     }

@@ -16,7 +16,7 @@ fn a_note_of_baton_alone_goes() {
         assert_eq!(conflicts(&text.replace('\n', eol)), 0);
     }
     assert_eq!(
-        forget::forget_own_note(&compaction::archived(&text, day("2026-03-20"), session::OVER_THRESHOLD)),
+        forget::forget_own_note(&compaction::archive_copy(&text, day("2026-03-20"), session::OVER_THRESHOLD)),
         Remainder::Nothing
     );
     assert_eq!(forget::forget_own_note("mine\n"), Remainder::Unchanged);
@@ -63,7 +63,7 @@ fn lines_go_with_the_last_session_that_supports_them() {
 #[test]
 fn pages_lose_what_is_gone() {
     let (facts, today) = (facts(), day("2026-03-20"));
-    let page = start::wanted(&facts, Some("/home/dev/shop"), &layout(), today).remove(0);
+    let page = start::wanted_pages(&facts, Some("/home/dev/shop"), &layout(), today).remove(0);
     let text = merge(None, &page.note).text;
     assert_eq!(start::project_path(&text).as_deref(), Some("/home/dev/shop"));
     let Remainder::Text(left) = forget::forget_target(&text, "claude/projects/shop/entities/src-auth.rs") else {
@@ -77,9 +77,9 @@ fn a_shared_entity_goes_with_the_last_of_its_projects() {
     let (facts, today) = (facts(), day("2026-03-20"));
     let wanted = knowledge::entity_notes(&facts, &layout(), today).pop().unwrap();
     let own = merge(None, &wanted.note).text;
-    let place = layout().place(&wanted.path).unwrap();
+    let role = layout().role(&wanted.path).unwrap();
     let promoted =
-        knowledge::shared_entity_notes(&place, &knowledge::entity(&own).unwrap(), "src-auth.rs", &layout(), today);
+        knowledge::shared_entity_notes(&role, &knowledge::entity(&own).unwrap(), "src-auth.rs", &layout(), today);
     assert_eq!(promoted[0].path, "claude/shared/entities/src-auth.rs.md");
     assert_eq!(promoted[1].path, wanted.path);
     let shared = merge(None, &promoted[0].note).text;
@@ -91,7 +91,7 @@ fn a_shared_entity_goes_with_the_last_of_its_projects() {
     );
     assert!(!merge(Some(&own), &promoted[1].note).changed, "once");
     assert_eq!(forget::forget_target(&own, "2026-03-14-refresh-tokens"), Remainder::Nothing);
-    assert_eq!(forget::forget_target(&shared, &layout().target(&place)), Remainder::Nothing);
+    assert_eq!(forget::forget_target(&shared, &layout().target(&role)), Remainder::Nothing);
 }
 
 #[test]

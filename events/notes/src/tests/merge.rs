@@ -334,7 +334,7 @@ fn a_key_in_quotes_is_the_key_and_is_not_written_twice() {
         let new = merged(Some(&theirs), &title("Two"));
         assert_eq!((new.text.contains(quoted), new.conflicts), (is_theirs, usize::from(is_theirs)), "{}", new.text);
         assert_eq!(new.text.contains("\ntitle: Two\n"), !is_theirs, "{}", new.text);
-        assert_eq!(crate::verify::head(&new.text), None, "{}", new.text);
+        assert_eq!(crate::verify::header_defect(&new.text), None, "{}", new.text);
     }
     let theirs = "---\n\"status\": reading\n---\n";
     let new = text(Some(theirs), &title("One"));
@@ -352,12 +352,12 @@ fn a_head_without_a_line_end_behind_it_stays_one() {
         let new = text(Some(cut), &wanted(&facts()).note);
         assert!(new.starts_with(&format!("{cut}{eol}")), "{new}");
         assert_eq!(new.matches("session_ids:").count(), 1, "{new}");
-        assert!(session::identity(&new).is_some() && verify::head(&new).is_none());
+        assert!(session::identity(&new).is_some() && verify::header_defect(&new).is_none());
         let glued = new.replacen(&format!("---{eol}<!-- baton:note"), "---<!-- baton:note", 1);
         assert_ne!(glued, new);
-        assert!(verify::head(&glued).is_some_and(|what| what.contains("never closed")), "{glued}");
+        assert!(verify::header_defect(&glued).is_some_and(|what| what.contains("never closed")), "{glued}");
     }
-    assert_eq!(verify::head("---\nA line across, and no head\n"), None);
+    assert_eq!(verify::header_defect("---\nA line across, and no head\n"), None);
 }
 
 #[test]
@@ -381,7 +381,7 @@ fn a_head_that_a_person_has_lost_gets_no_other_one_and_is_named() {
         assert_eq!(keys(&new.text), keys(&slip), "{}", new.text);
         let unmarked = |text: &str| text.lines().find(|line| !line.starts_with("<!-- baton:note")).map(str::to_owned);
         assert_eq!(unmarked(&new.text), unmarked(&slip), "nothing stands before it");
-        assert!(verify::head(&new.text).is_some(), "{}", new.text);
+        assert!(verify::header_defect(&new.text).is_some(), "{}", new.text);
     }
 }
 

@@ -17,7 +17,7 @@ fn paths(facts: &SessionFacts) -> Vec<String> {
     let today = day("2026-03-14");
     let plan = compaction::plan(facts, &layout(), today);
     let all = knowledge::entity_notes(facts, &layout(), today).into_iter().chain(plan.updates).chain(plan.backlinks);
-    let pages = start::wanted(facts, None, &layout(), today);
+    let pages = start::wanted_pages(facts, None, &layout(), today);
     let texts = pages.iter().chain([&wanted(facts)]).map(|wanted| merge(None, &wanted.note).text).collect::<String>();
     let mut paths: Vec<String> = all.map(|wanted| wanted.path).collect();
     paths.extend(texts.contains("entities/src-auth.rs|").then(|| "linked".to_owned()));

@@ -244,7 +244,7 @@ fn of_very_many_lines_the_last_ones_are_known() {
 
 /// Returns what a session's note remembers of others, by the tags of their names.
 fn remembers(text: &str, name: &str) -> bool {
-    forget::remembered(text).contains(&forget::tag(name))
+    forget::remembered_tags(text).contains(&forget::target_tag(name))
 }
 
 #[test]
@@ -273,14 +273,14 @@ fn what_was_told_of_a_forgotten_session_is_not_remembered() {
     assert!(!merged(&left, &of(&two)).text.contains("Keep tokens"));
     // As if the first one had never existed.
     let never = merge(None, &of(&two)).text;
-    let tags = |text: &str| forget::remembered(text).len();
+    let tags = |text: &str| forget::remembered_tags(text).len();
     assert_eq!(tags(&left), tags(&never));
 }
 
 #[test]
 fn a_line_that_was_taken_back_with_a_forgotten_session_may_be_told_again() {
     let facts = facts();
-    let page = start::wanted(&facts, None, &layout(), day("2026-03-20")).remove(0);
+    let page = start::wanted_pages(&facts, None, &layout(), day("2026-03-20")).remove(0);
     let text = merge(None, &page.note).text;
     let entity = "claude/projects/shop/entities/src-auth.rs";
     let Remainder::Text(left) = forget::forget_target(&text, entity) else { panic!("{text}") };
@@ -292,7 +292,7 @@ fn a_line_that_was_taken_back_with_a_forgotten_session_may_be_told_again() {
 #[test]
 fn what_was_told_of_a_note_that_is_renamed_is_known_by_its_new_name() {
     let (mut facts, today) = (facts(), day("2026-03-20"));
-    let of = |facts: &SessionFacts| start::wanted(facts, None, &layout(), today).remove(0).note;
+    let of = |facts: &SessionFacts| start::wanted_pages(facts, None, &layout(), today).remove(0).note;
     let theirs = without(&merge(None, &of(&facts)).text, "- 2026-03-14: [[2026-03-14-refresh-tokens]]");
     let text = relink_session(&theirs, "2026-03-14-refresh-tokens", "Line 59").unwrap();
     assert!(!remembers(&text, "2026-03-14-refresh-tokens") && remembers(&text, "Line 59"));
@@ -330,7 +330,7 @@ fn a_whole_note_stays_as_a_person_has_left_it() {
 
 #[test]
 fn what_was_told_of_an_entity_is_known_by_the_name_that_its_note_has_now() {
-    let page = start::wanted(&facts(), None, &layout(), day("2026-03-20")).remove(0).note;
+    let page = start::wanted_pages(&facts(), None, &layout(), day("2026-03-20")).remove(0).note;
     let (old, new) = ("claude/projects/shop/entities/src-auth.rs", "claude/projects/shop/entities/Auth");
     let theirs = without(&merge(None, &page).text, &format!("- [[{old}|src/auth.rs]]"));
     let noted = |file: &str| {
@@ -377,7 +377,7 @@ fn a_line_of_very_many_markers_takes_no_longer_than_its_length() {
     let marker = "<!-- baton:note a=b ";
     for line in [marker.repeat(400_000), format!("x {}", "<!-- baton:note".repeat(400_000))] {
         let text = format!("---\ntype: session\nsession_ids: [a, b]\n---\n{line}-->\n");
-        assert_eq!(forget::remembered(&text), std::collections::BTreeSet::new());
+        assert_eq!(forget::remembered_tags(&text), std::collections::BTreeSet::new());
         assert_eq!(forget::without_traces(&text), text);
         assert!(session::identity(&text).is_some_and(|identity| !identity.is_sure));
     }

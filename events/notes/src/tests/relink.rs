@@ -2,7 +2,7 @@
 
 use super::sample::{day, facts, layout};
 use crate::knowledge::EntityIdentity;
-use crate::{EntityNote, EntityNotes, Place, conflicts, knowledge, merge, relink_entities, relink_session, start};
+use crate::{EntityNote, EntityNotes, NoteRole, conflicts, knowledge, merge, relink_entities, relink_session, start};
 
 const FROM: &str = "2026-03-14-refresh-tokens";
 
@@ -54,7 +54,7 @@ fn follow(text: &str, notes: &[EntityNote], there: &[&str]) -> Option<String> {
 }
 
 fn page() -> String {
-    merge(None, &start::wanted(&facts(), None, &layout(), day("2026-03-14"))[0].note).text
+    merge(None, &start::wanted_pages(&facts(), None, &layout(), day("2026-03-14"))[0].note).text
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_block_in_which_a_program_changed_links_to_entities_is_not_a_persons() {
 #[test]
 fn shared_notes_and_those_of_projects_lead_to_each_other_when_one_is_renamed() {
     let entity = EntityIdentity { kind: "File".to_owned(), name: "src/auth.rs".to_owned(), project: "shop".to_owned() };
-    let own = Place::Entity("shop".to_owned(), "src-auth.rs".to_owned());
+    let own = NoteRole::Entity("shop".to_owned(), "src-auth.rs".to_owned());
     let both = knowledge::shared_entity_notes(&own, &entity, "src-auth.rs", &layout(), day("2026-03-14"));
     let shared = merge(None, &both[0].note).text;
     let mentioned = &knowledge::entity_notes(&facts(), &layout(), day("2026-03-14"))[1].note;

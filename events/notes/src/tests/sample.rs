@@ -25,7 +25,7 @@ pub(super) fn said(text: &str) -> Statement {
 }
 
 fn entity(number: u128, label: Label, name: &str) -> Entity {
-    let file = crate::name::safe(name);
+    let file = crate::name::safe_file_name(name);
     Entity {
         uuid: Uuid::from_u128(number),
         label,

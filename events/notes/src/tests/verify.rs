@@ -1,8 +1,8 @@
 //! Defects that are found in notes.
 
 use super::sample::{day, facts, layout, wanted};
-use crate::verify::{VaultIndex, head, links};
-use crate::{Place, knowledge, merge, start};
+use crate::verify::{VaultIndex, header_defect, links};
+use crate::{NoteRole, knowledge, merge, start};
 
 fn found(paths: &[&str], path: &str, text: &str) -> Vec<String> {
     let known = VaultIndex::new(paths.iter().copied(), "claude");
@@ -15,14 +15,14 @@ fn what_baton_writes_is_sound() {
     let (facts, today) = (facts(), day("2026-03-14"));
     let mut all = knowledge::entity_notes(&facts, &layout(), today);
     all.push(wanted(&facts));
-    all.extend(start::wanted(&facts, None, &layout(), today));
+    all.extend(start::wanted_pages(&facts, None, &layout(), today));
     let paths: Vec<&str> = all.iter().map(|wanted| wanted.path.as_str()).collect();
     for wanted in &all {
         assert_eq!(found(&paths, &wanted.path, &merge(None, &wanted.note).text), Vec::<String>::new());
-        assert_eq!(layout().place(&wanted.path).map(|place| layout().path(&place)).as_ref(), Some(&wanted.path));
+        assert_eq!(layout().role(&wanted.path).map(|role| layout().path(&role)).as_ref(), Some(&wanted.path));
     }
-    assert_eq!(layout().place("other/Start.md"), None);
-    assert_eq!(layout().place("claude/Start.md"), Some(Place::Start));
+    assert_eq!(layout().role("other/Start.md"), None);
+    assert_eq!(layout().role("claude/Start.md"), Some(NoteRole::Start));
 }
 
 #[test]
@@ -54,8 +54,8 @@ fn what_is_wrong_is_told_with_its_line() {
 #[test]
 fn a_link_that_may_mean_two_notes_is_told_and_a_copy_in_the_archive_is_no_second_one() {
     let text = merge(None, &knowledge::entity_notes(&facts(), &layout(), day("2026-03-14"))[1].note).text;
-    let sessions = |project: &str| layout().path(&Place::Session(project.to_owned(), facts().about.note));
-    let copy = layout().path(&Place::Archived("shop".to_owned(), facts().about.note));
+    let sessions = |project: &str| layout().path(&NoteRole::Session(project.to_owned(), facts().about.note));
+    let copy = layout().path(&NoteRole::Archived("shop".to_owned(), facts().about.note));
     let links = |paths: &[&str]| {
         let found = found(paths, "claude/a.md", &text);
         found.into_iter().filter(|finding| finding.contains("refresh-tokens")).collect::<Vec<_>>()
@@ -67,7 +67,7 @@ fn a_link_that_may_mean_two_notes_is_told_and_a_copy_in_the_archive_is_no_second
         [("x", "x"), ("x (archived)", "x"), ("x (archived)-12", "x"), ("x (archived) y", "x (archived) y")]
     {
         let path = format!("claude/projects/shop/archive/sessions/{name}.md");
-        assert_eq!(layout().place(&path), Some(Place::Archived("shop".to_owned(), of.to_owned())));
+        assert_eq!(layout().role(&path), Some(NoteRole::Archived("shop".to_owned(), of.to_owned())));
     }
 }
 
@@ -79,7 +79,7 @@ fn a_head_that_cannot_be_read_is_told_in_a_sentence() {
         ("---\ntype: [unclosed\n---\n", Some("line 2: the value of the key type is no YAML")),
         ("---\na: 1\nnothing\n---\n", Some("line 3: this line of the frontmatter is no YAML that can be read")),
     ] {
-        assert_eq!(head(text).as_deref(), expected, "{text}");
+        assert_eq!(header_defect(text).as_deref(), expected, "{text}");
     }
 }
 

@@ -60,7 +60,7 @@ pub struct Episode {
     /// `person` for a `title` that a person gave. Absent if there is none.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub said_by: BTreeMap<String, String>,
-    /// Entries that a person has corrected; the lists have them no more. Absent if there are none.
+    /// Entries that a person has corrected and the lists no longer have. Absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub corrected: Vec<CorrectedLine>,
     /// Parts in the middle of a very long conversation from which only prompts and changed files were used. Absent if

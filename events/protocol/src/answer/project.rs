@@ -77,9 +77,9 @@ pub struct Project {
     /// Further decisions that hold.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_decisions: u32,
-    /// Decisions that hold no more, the newest first.
+    /// Decisions that no longer hold, the newest first.
     pub replaced: Vec<ReplacedDecision>,
-    /// Further decisions that hold no more.
+    /// Further decisions that no longer hold.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_replaced: u32,
     /// True if there are more decisions than were looked at; then their numbers are lower bounds.
@@ -121,7 +121,7 @@ pub struct ProjectDecision {
     pub said_by: Option<String>,
 }
 
-/// A decision that holds no more.
+/// A decision that no longer holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReplacedDecision {

@@ -48,16 +48,16 @@ pub struct RelayStatus {
 #[serde(default)]
 pub struct RelayLag {
     /// What is not published yet.
-    pub out: RelayBehind,
+    pub out: RelayLagOneWay,
     /// What has arrived and waits for something.
     #[serde(rename = "in")]
-    pub incoming: RelayBehind,
+    pub incoming: RelayLagOneWay,
 }
 
 /// What is behind in one direction.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct RelayBehind {
+pub struct RelayLagOneWay {
     /// Events; in the other direction messages.
     pub events: u64,
     /// Their bytes, as far as they are known.
@@ -170,7 +170,7 @@ pub struct RelayEntry {
 /// Result of `forgotten`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct RelayForgotten {
+pub struct RelayRemovals {
     /// Sessions that others were asked to remove.
     pub forgotten: Vec<RelayRemoved>,
 }

@@ -144,9 +144,9 @@ pub struct Keep {
     pub bytes: u64,
     /// Bytes freed.
     pub freed_bytes: u64,
-    /// To which the limits apply, and which were shortened before.
+    /// Selected conversations that were shortened before.
     pub already: u64,
-    /// To which the limits apply, and of which everything is needed.
+    /// Selected conversations of which everything is needed.
     pub whole: u64,
     /// Bytes by which the conversations still exceed the limit.
     pub over_bytes: u64,

@@ -235,11 +235,11 @@ fn a_name_nearby_is_found() {
         ("delete_everything_now", None),
     ];
     for (written, meant) in cases {
-        let says = unknown(written);
+        let says = unknown_tool_message(written);
         match meant {
             Some(meant) => assert!(says.contains(&format!("did you mean {meant}?")), "{written}: {says}"),
             None => assert!(!says.contains("did you mean") && says.contains("get_episodes"), "{written}: {says}"),
         }
     }
-    assert!(unknown(&"long".repeat(100_000)).len() < 1_000);
+    assert!(unknown_tool_message(&"long".repeat(100_000)).len() < 1_000);
 }

@@ -126,7 +126,7 @@ fn check_shown(story: &[(Step, bool)]) {
             }
         }
         let row = table.get(&id("a")).unwrap();
-        assert_eq!(table.shown(row).is_some(), *shown, "after {at}: {told:?}");
+        assert_eq!(table.visible_episode(row).is_some(), *shown, "after {at}: {told:?}");
         assert_eq!(table.is_deleted(row), !shown && row.state.episode.is_some(), "after {at}");
     }
 }

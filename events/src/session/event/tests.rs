@@ -108,15 +108,15 @@ fn every_event_is_told_in_one_line() {
         (
             appended(counts, Some(at)),
             "read bytes 10 to 90 (line 4) of reading 2: 7 records, 5 of conversation, 4 messages, 3 typed, \
-             2 malformed lines, 1 line too long, 6 of unknown type \"mood\\n\"; last said something at \
+             2 malformed lines, 1 line too long, 6 of unknown type \"mood\\n\"; last message at \
              2026-03-14T09:26:53.589Z; they belong to the end, indexed at 2026-03-14T09:26:53.589Z at the latest",
         ),
         (
             appended(Counts { records: 1, messages: 1, malformed: 1, ..Counts::default() }, None),
             "read bytes 10 to 90 (line 4) of reading 2: 1 record, 1 message, 1 malformed line",
         ),
-        (Event::Rewritten { generation: 2, identity: file }, "transcript was rewritten, read anew from its beginning"),
-        (Event::Resumed, "goes on: something was said after the end or the index"),
+        (Event::Rewritten { generation: 2, identity: file }, "transcript was rewritten, read again from its beginning"),
+        (Event::Resumed, "continues: there are messages after the end or the index"),
         (Event::WentIdle, "nothing new for a while"),
         (Event::CloseRequested { reason, note: None }, "close: explicit"),
         (Event::CloseRequested { reason, note: Some(hash) }, "close: explicit, with a reason in words"),
@@ -144,10 +144,10 @@ fn every_event_is_told_in_one_line() {
             Event::IndexingFailed { effect, why: FailureReason::Unreadable, attempts: 2, retry_at: at },
             "indexing failed: unreadable, 2 in a row; next at 2026-03-14T09:26:53.589Z",
         ),
-        (Event::Abandoned { why: UnindexedReason::Empty }, "let go without an index: empty"),
+        (Event::Abandoned { why: UnindexedReason::Empty }, "given up without an index: empty"),
         (Event::TrackingStopped, "tracking stopped"),
         (Event::TrackingResumed, "tracking resumed"),
-        (Event::TrackingForced, "tracked from now on whatever the switches say"),
+        (Event::TrackingForced, "tracked from now on, whatever the configuration says"),
         (Event::GroupAssigned { group: "g".to_owned() }, "put in group g"),
         (Event::Forgotten, "forgotten"),
         (Event::Restored { generation: 2, file_exists: true }, "no longer forgotten, read anew"),
@@ -203,12 +203,12 @@ fn every_event_is_told_in_one_line() {
         (
             enriched(4, 0, 310, 0),
             "episode 00000000-0000-0000-0000-000000000000 enriched by gpt-4.1-mini: answer abababababababab, facts 4; \
-             not sent for want of llm.context_tokens: 310 things said or done",
+             not sent, beyond llm.context_tokens: 310 things said or done",
         ),
         (
             enriched(0, 0, 350, 40),
             "episode 00000000-0000-0000-0000-000000000000 enriched by gpt-4.1-mini: answer abababababababab, facts 0; \
-             not sent for want of llm.context_tokens: 310 things said or done; beyond what is held of a conversation: 40",
+             not sent, beyond llm.context_tokens: 310 things said or done; beyond what is kept of a conversation: 40",
         ),
         (
             enriched(4, 2, 0, 0),
@@ -217,11 +217,11 @@ fn every_event_is_told_in_one_line() {
         ),
         (
             Event::EnrichmentGivenUp { content: hash, why: GaveUp::Cut },
-            "given up to ask a model: cut_off; the episode of content abababababababab stays as it is",
+            "no model is asked any more: cut_off; the episode of content abababababababab stays as it is",
         ),
         (
             Event::EnrichmentGivenUp { content: hash, why: GaveUp::NoMore },
-            "not asked about again: a model would be sent no more of it than it was",
+            "not asked about again: a model would receive no more than before",
         ),
     ];
     for (event, expected) in cases {

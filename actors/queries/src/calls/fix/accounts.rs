@@ -7,7 +7,7 @@ use baton_ask::recall::{self, Intent, Quotes, Speaker};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_episode::digest::{Episode, Exchange, carrying_sentences};
 use baton_events::session::{EpisodeRef, Verdict};
-use baton_outcomes::{AccountReader, FixQuery, claims};
+use baton_outcomes::{AccountReader, FixQuery, names_fix};
 use baton_protocol::Failure;
 use baton_protocol::answer::{FixAccount, FixMatch, Hit, Quote};
 use baton_store::conversation::for_each_item;
@@ -46,7 +46,7 @@ impl Accounts<'_> {
         let read = self.read(&FixQuery::read(&account.text), &account.session_id, vec![account.line]);
         known.account = Some(match read {
             // What mended it is told already.
-            Some((_, read)) if known.fixes.iter().any(claims) => FixAccount { concluded: None, ..read },
+            Some((_, read)) if known.fixes.iter().any(names_fix) => FixAccount { concluded: None, ..read },
             Some((_, read)) => read,
             None => account.clone(),
         });
@@ -169,7 +169,7 @@ impl Accounts<'_> {
         }
         // A conclusion before the quoted words, or without a word of the failure beside them, is about something else.
         let is_about = |concluded: &Quote| match &account.said {
-            Some(said) => concluded.line > said.line && error.fit(&concluded.text) > 0.0,
+            Some(said) => concluded.line > said.line && error.fit_of(&concluded.text) > 0.0,
             // What was run instead says more than how the session ended.
             None if !account.commands.is_empty() => false,
             None => concluded.line >= account.line,
@@ -224,7 +224,7 @@ fn conclusion(episode: &Episode, line: u64, error: &FixQuery) -> Option<Quote> {
     let said = episode.exchanges.get(exchange)?.conclusion.as_ref()?;
     let text = match said.text.chars().count() {
         0..=CONCLUSION_CHARS => said.text.clone(),
-        _ => carrying_sentences(&said.text, CONCLUSION_CHARS, |sentence| error.fit(sentence)),
+        _ => carrying_sentences(&said.text, CONCLUSION_CHARS, |sentence| error.fit_of(sentence)),
     };
     Some(Quote { text, session_id: String::new(), line: said.line, at: said.at.map(|at| at.to_string()) })
 }

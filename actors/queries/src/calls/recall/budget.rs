@@ -1,6 +1,6 @@
 //! Fits an answer into its budget.
 
-use baton_ask::recall::{Entry, Intent, chosen};
+use baton_ask::recall::{Entry, Intent, best_within_budget};
 use baton_conversation::tokens;
 use baton_protocol::{Zone, answer};
 use baton_redaction::redact;
@@ -32,7 +32,7 @@ impl Recall {
         let zone = self.question.zone;
         while tokens_of(&answer) + AROUND_TOKENS > self.budget && shorten(&mut answer.nearest) {}
         let around = tokens_of(&answer) + AROUND_TOKENS;
-        let (entries, left_out) = chosen(found.entries, self.budget.saturating_sub(around), |entry| {
+        let (entries, left_out) = best_within_budget(found.entries, self.budget.saturating_sub(around), |entry| {
             tokens_of(&self.to_answer(entry, zone)) + 1
         });
         answer.answer = entries.iter().map(|entry| self.to_answer(entry, zone)).collect();

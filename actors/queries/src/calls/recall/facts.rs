@@ -3,7 +3,7 @@
 use baton_views::visibility;
 use std::collections::{BTreeMap, BTreeSet};
 
-use baton_ask::recall::{Entry, Intent, Kind, Place, Sort};
+use baton_ask::recall::{Entry, Intent, Kind, RankedSession, Sort};
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_graph::Relation;
 
@@ -94,12 +94,12 @@ impl Recall {
             let latest = fact.latest.first().cloned();
             let by_model = fact.by_model;
             let answer = graph::fact(fact);
-            let fit = asked.fit(&answer.fact);
+            let fit = asked.fit_of(&answer.fact);
             let list = if until.is_some() { &mut past } else { &mut holding };
             let Some((session, line)) = latest.filter(|_| fit > 0.0 && list.len() < most) else { continue };
             let worth = if is_searched { 1.0 } else { 3.2 } - list.len() as f32 * 0.01;
-            let place = Place { session: &session, rank: 1, at, project: None, fit, found: &[] };
-            let entry = place.line(Sort::Fact, &answer.fact, Some(line), at, worth).with_fit(fit);
+            let ranked = RankedSession { session: &session, rank: 1, at, project: None, fit, found: &[] };
+            let entry = ranked.line(Sort::Fact, &answer.fact, Some(line), at, worth).with_fit(fit);
             let mut entry = Entry { uuid: Some(uuid), by_model, ..entry };
             until.into_iter().for_each(|until| entry.end(until));
             list.push(entry);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use baton_ask::recall::{
-    Entry, Intent, Kind, Quotes, change_of_mind, decides, is_superseded, memo_entry, states, whole_fit,
+    Entry, Intent, Kind, Quotes, change_of_mind, decision_share, is_superseded, memo_entry, states_answer, whole_fit,
 };
 use baton_conversation::record::SessionId;
 use baton_episode::digest::{Episode, Exchange, asks_what_holds};
@@ -58,8 +58,8 @@ impl Session {
     }
 
     /// The fit of the whole session: of its goal and of the passages found in it.
-    pub(super) fn fit(&self, asked: &Intent) -> f32 {
-        let passages = self.passages.iter().map(|hit| asked.fit(&hit.snippet));
+    pub(super) fn session_fit(&self, asked: &Intent) -> f32 {
+        let passages = self.passages.iter().map(|hit| asked.fit_of(&hit.snippet));
         let fit = passages.fold(whole_fit(&self.episode, asked), f32::max);
         if asked.is_general() { fit } else { fit * (self.score / NEAR).min(1.0) }
     }
@@ -158,7 +158,7 @@ impl Recall {
         }
         found.sessions.truncate(most);
         if asked.is(Kind::Latest) && !asked.is_general() {
-            let fits = |session: &Session| session.fit(asked);
+            let fits = |session: &Session| session.session_fit(asked);
             let best = found.sessions.iter().map(fits).fold(0.0, f32::max);
             found.sessions.retain(|session| fits(session) >= best / 2.0);
             found.sessions.sort_by_key(|session| std::cmp::Reverse(session.row.state.last_activity()));
@@ -193,7 +193,7 @@ fn by_evidence(
     let (exchange, passage) = (most(|said| said.relevance), most(Quotes::best));
     let own = |session: &Session| {
         let said = session.quotes.relevance / exchange + session.quotes.best() / passage;
-        let told = whole_fit(&session.episode, asked) + decides(&session.episode, asked);
+        let told = whole_fit(&session.episode, asked) + decision_share(&session.episode, asked);
         let mentioned = asked.mentioned.is_some_and(|span| span.overlaps(session.episode.span));
         session.score + EVIDENCE * (said + told + f32::from(u8::from(mentioned)))
     };
@@ -217,7 +217,7 @@ fn by_evidence(
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0));
     sessions.extend(ranked.into_iter().map(|(_, session)| session));
     fold_subagents(sessions);
-    sessions.first().is_none_or(|first| states(&first.episode, &first.quotes, asked))
+    sessions.first().is_none_or(|first| states_answer(&first.episode, &first.quotes, asked))
 }
 
 /// Returns the best sessions, each with later ones whose work was on the same files, if it is asked what holds. Not for

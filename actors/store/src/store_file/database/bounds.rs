@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use baton_conversation::transcript::Schema;
+use baton_conversation::transcript::DatabaseSchema;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::AuthAction;
@@ -10,7 +10,7 @@ use rusqlite::limits::Limit;
 
 /// Steps of SQLite's machine between two looks at the clock.
 const STEPS: i32 = 1_000;
-/// Longest value or row. Larger ones are not asked for, see [`Schema::rows`].
+/// Longest value or row. Larger ones are not asked for, see [`DatabaseSchema::rows`].
 const MAX_VALUE_BYTES: i32 = 64 * 1024 * 1024;
 /// Functions in statements, and one that is the default of columns.
 const FUNCTIONS: &[&str] =
@@ -52,7 +52,7 @@ pub(super) fn configure(
 }
 
 /// True if a statement may do this: select, and read a listed column of a listed table.
-pub(super) fn is_listed(schema: &Schema, action: &AuthAction<'_>) -> bool {
+pub(super) fn is_listed(schema: &DatabaseSchema, action: &AuthAction<'_>) -> bool {
     match action {
         AuthAction::Select => true,
         AuthAction::Function { function_name } => FUNCTIONS.contains(function_name),

@@ -7,7 +7,7 @@ use baton_words::WordList;
 
 /// Contractions without their apostrophe, and their expansion.
 static CONTRACTIONS: WordList = WordList::new(crate::WORDS, "contractions");
-/// What may stand before an apostrophe and is no word of its own.
+/// Letters before an apostrophe that are no word of their own.
 static ELIDED: WordList = WordList::words(crate::WORDS, "elided");
 /// First words of questions that can have a time: about what happened, not about why something is so.
 static ASKING_WHEN: WordList = WordList::words(crate::WORDS, "words of asking when");

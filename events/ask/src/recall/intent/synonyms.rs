@@ -19,7 +19,7 @@ pub(super) fn parts(word: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns the synonyms of a word in lower case, of all groups that have it.
-pub(super) fn of(word: &str) -> Vec<&'static str> {
+pub(super) fn synonyms_of(word: &str) -> Vec<&'static str> {
     let of_groups = GROUPS.iter().filter(|group| group.iter().any(|known| is_form(word, known))).flatten().copied();
     let is_of = |line: &&Line| line.has(word) || line.words().any(|known| is_form(word, known));
     let of_lines = things().iter().filter(is_of).flat_map(Line::words);
@@ -47,7 +47,9 @@ mod tests {
 
     #[test]
     fn a_word_has_the_synonyms_of_its_groups_in_any_form() {
-        let check = |word: &str, known: &str, expected: bool| assert_eq!(of(word).contains(&known), expected, "{word}");
+        let check = |word: &str, known: &str, expected: bool| {
+            assert_eq!(synonyms_of(word).contains(&known), expected, "{word}");
+        };
         check("folder", "directory", true);
         check("folders", "directory", true);
         check("hiding", "conceal", true);
@@ -56,14 +58,14 @@ mod tests {
         check("folders", "folder", false);
         check("broker", "break", false);
         check("numbat", "directory", false);
-        assert_eq!(of(""), Vec::<&str>::new());
+        assert_eq!(synonyms_of(""), Vec::<&str>::new());
     }
 
     #[test]
     fn foreign_words_have_english_ones() {
         for (word, english) in [("einträge", "entry"), ("onglet", "tab"), ("修复", "repair"), ("carpetas", "folder")]
         {
-            assert!(of(word).contains(&english), "{word}");
+            assert!(synonyms_of(word).contains(&english), "{word}");
         }
         assert_eq!(parts("ordneransicht"), Some(("ordner", "ansicht")));
         assert_eq!(parts("numbatansicht"), None);

@@ -200,10 +200,10 @@ fn words_fit_in_any_form() {
         ("nothing", 0.0),
         ("tok", 0.0),
     ] {
-        assert_eq!(tokio.fit(text), expected, "{text}");
+        assert_eq!(tokio.fit_of(text), expected, "{text}");
     }
-    assert_eq!(asked("what is still open").fit("anything"), 1.0);
-    assert_eq!(asked("データベース移行").fit("昨日、データベース移行を始めた"), 1.0);
+    assert_eq!(asked("what is still open").fit_of("anything"), 1.0);
+    assert_eq!(asked("データベース移行").fit_of("昨日、データベース移行を始めた"), 1.0);
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn what_a_text_has_of_a_subject_counts_by_weight() {
     let check = |question: &str, text: &str, expected: f32, answers: bool| {
         let mut asked = read(question, &Context { projects: &[], now: Timestamp(0), zone: Zone::UTC });
         asked.weigh(weigh);
-        assert!((asked.fit(text) - expected).abs() < 0.01, "{question}: {text}: {}", asked.fit(text));
+        assert!((asked.fit_of(text) - expected).abs() < 0.01, "{question}: {text}: {}", asked.fit_of(text));
         assert_eq!(asked.is_answered_by(text), answers, "{question}: {text}");
     };
     check("numbat worker", "the numbat waits", 0.857, true);
@@ -291,7 +291,7 @@ fn a_compound_is_one_word_if_its_parts_alone_say_less() {
     check("a single page on which you sign on", "");
     check("", "single sign-on");
     // Parts that say something are words of their own.
-    assert_eq!(super::describe("the keyset-pagination bug").subject(), "keyset pagination bug");
+    assert_eq!(super::read_description("the keyset-pagination bug").subject(), "keyset pagination bug");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use super::{ERROR_HEAD_BYTES, Output};
-use crate::filter::{kept, without_colours};
+use crate::filter::{stored_text, without_colours};
 
 /// Bytes of the end of a command's output, as written, that are searched for a verdict.
 const VERDICT_BYTES: usize = 8 * 1024;
@@ -65,5 +65,5 @@ fn output_end(output: &Output<'_>) -> Option<String> {
 
 /// A part of an output as it may be quoted.
 pub(super) fn shown(head: &str) -> Option<String> {
-    kept(&without_colours(head))
+    stored_text(&without_colours(head))
 }

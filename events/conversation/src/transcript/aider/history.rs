@@ -51,7 +51,7 @@ pub(super) fn sessions(path: &str, bytes: &[u8]) -> Vec<StoredSession> {
     while let Some((from, session)) = at {
         let end = from + section(&bytes[from..]).length;
         sessions.push(StoredSession { session, bytes: from..end, began: began(&bytes[from..end]) });
-        // What a session quotes is no header, but has a number of its own.
+        // A quoted header is no header, but has a number of its own.
         at = ids.next_header(end);
     }
     sessions.drain(..sessions.len().saturating_sub(MAX_SESSIONS));

@@ -88,7 +88,7 @@ impl<'r> PromptParts<'r> {
         stamp: &Stamp<'_>,
         writer: &mut ItemWriter<'_>,
     ) {
-        if !writer.aside(stamp) {
+        if !writer.is_subagent_record(stamp) {
             writer.withdraw_queued(stamp);
         }
         self.parts.iter().for_each(|part| emit_part(part, author, delivery, stamp, writer));

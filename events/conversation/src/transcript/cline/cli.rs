@@ -24,7 +24,7 @@ const LISTS: &[(&str, &[u8], &[u8], &str)] = &[
 const SCRIPT: &str = "run_commands";
 /// Text before the exit code of a command.
 const EXIT_CODE: &str = "exited with code ";
-/// What a person switched stands in a message of theirs.
+/// A switch by a person is in a message of theirs.
 const NOTICE: [&str; 2] = ["<mode_notice>", "</mode_notice>"];
 /// Elements with a prompt, which have attributes.
 const PROMPTS: [&str; 2] = ["user_input", "user_command"];
@@ -120,7 +120,7 @@ pub(super) fn results<T>(content: Option<Value<'_>>, take: impl FnOnce(Output<'_
     }
     let succeeded = |value: &Value<'_>| value.get(b"success").is_some_and(Value::is_true);
     let has_failed = !found.iter().all(succeeded);
-    // What failed says why.
+    // A failed result says why.
     found.sort_by_key(succeeded);
     let code = |value: &Value<'_>| exit_code(&value.get(b"error")?.text()?.decode());
     let texts = found.iter().flat_map(|value| {

@@ -60,7 +60,7 @@ pub(super) fn message(content: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWr
             } else if writer.is_subagent() && !lead.starts_with('<') {
                 prompts.push(lead.to_owned());
             } else if is_heading || is_result {
-                // What follows a heading is the result.
+                // The text after a heading is the result.
                 is_result = true;
                 outputs.push(text.after(RESULT.as_bytes()).filter(|_| is_heading).unwrap_or(text));
             } else if !INJECTED.iter().any(|start| lead.starts_with(start)) {
@@ -110,7 +110,7 @@ fn result(
         None if is_error || begins(ERRORS) => Outcome::Failed,
         _ => Outcome::Ok,
     };
-    // What the agent says by a tool is no call.
+    // A reply that the agent gives through a tool is no call.
     if is_open(id, writer) && writer.note_result(id) {
         writer.result(stamp, id, outcome, &output);
     }

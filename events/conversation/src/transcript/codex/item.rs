@@ -27,7 +27,7 @@ pub(super) fn read(item: Value<'_>, stamp: &Stamp<'_>, writer: &mut ItemWriter<'
     let stamp = &own;
     let kind = text(kind).map(|kind| kind.decode().replace('_', "").to_ascii_lowercase()).unwrap_or_default();
     if matches!(kind.as_str(), "usermessage" | "commandexecution" | "filechange") {
-        // Each time anew, so that it is not forgotten.
+        // Noted each time again, so that it is not forgotten.
         writer.cursor.said.take(only(Repeated::Scripts, b""));
         is_first(Repeated::Scripts, b"", writer);
     }

@@ -1,7 +1,7 @@
 use super::super::Source;
 use super::super::tests::{check_every_way, check_paths, read_as, read_every_way};
 use super::*;
-use crate::abandoned_branches::standing;
+use crate::abandoned_branches::without_abandoned;
 use crate::item::Body;
 
 const MAIN: Source = Source { agent: Agent::Copilot, subagent: false };
@@ -286,7 +286,7 @@ fn a_rewind_takes_back_a_prompt_and_what_followed() {
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         read_every_way(MAIN, &lines);
         let (items, ..) = read_as(MAIN, format!("{}\n", lines.join("\n")).as_bytes());
-        let standing = standing(&items);
+        let standing = without_abandoned(&items);
         let texts = standing.iter().filter_map(|item| match &item.body {
             Body::Prompt { text } | Body::Reply { text } => Some(text.as_str()),
             _ => None,

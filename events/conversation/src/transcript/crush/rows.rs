@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::transcript::table::{Cell, Lines, Render, Schema, Table};
+use crate::transcript::table::{Cell, DatabaseSchema, Lines, Render, Table};
 use crate::transcript::table_lines::Message;
 
 /// Name of a session that has none yet.
@@ -28,8 +28,8 @@ const SESSIONS: &str = "
     FROM sessions s WHERE s.rowid > ?1 ORDER BY s.rowid";
 
 /// A schema that has its rows so.
-const fn schema(tables: &'static [(&'static str, &'static [&'static str])], rows: &'static str) -> Schema {
-    Schema {
+const fn schema(tables: &'static [(&'static str, &'static [&'static str])], rows: &'static str) -> DatabaseSchema {
+    DatabaseSchema {
         tables,
         sessions: SESSIONS,
         session: "SELECT title FROM sessions WHERE id = ?1",

@@ -19,7 +19,7 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::record::Timestamp;
 use crate::transcript::codex::{number, pick, text};
-use crate::transcript::table::{Cell, Lines, Render, Schema, Table, raw};
+use crate::transcript::table::{Cell, DatabaseSchema, Lines, Render, Table, raw};
 use crate::transcript::table_lines::{DENIED, INTERRUPTED, Message};
 use baton_redaction::raw_json::{Text, Value};
 
@@ -47,7 +47,7 @@ const MESSAGES: &str = "
 /// A schema that gives a chat's parent, the time of its last change, and its columns so.
 macro_rules! schema {
     ($tables:expr, $parent:literal, $changed:literal, $head:literal) => {
-        Schema {
+        DatabaseSchema {
             tables: $tables,
             sessions: concat!(
                 "SELECT c.key, substr(c.key, 14), ",

@@ -36,7 +36,7 @@ pub(super) fn split(text: &str, is_marked: bool) -> Vec<UserText<'_>> {
     let mut rest = text.trim();
     while !rest.is_empty() {
         if let Some(query) = rest.strip_prefix(QUERY[0]) {
-            // What was typed may mention the tags.
+            // The typed text may mention the tags.
             let reach = next_query(query).map_or(query.len(), |next| next);
             let end = query[..reach].rfind(QUERY[1]);
             prompt(&query[..end.unwrap_or(reach)], &mut parts);

@@ -1,7 +1,7 @@
 use super::super::Source;
 use super::super::tests::{check_every_way, check_paths, read_as, read_every_way};
 use super::*;
-use crate::abandoned_branches::standing;
+use crate::abandoned_branches::without_abandoned;
 use crate::item::Body;
 
 const MAIN: Source = Source { agent: Agent::Droid, subagent: false };
@@ -223,7 +223,7 @@ fn what_a_person_went_back_over_does_not_stand() {
         message("u3", "a1", "user", "", r#""other""#),
     ];
     let (items, ..) = read_as(MAIN, format!("{}\n", lines.join("\n")).as_bytes());
-    let standing = standing(&items);
+    let standing = without_abandoned(&items);
     let said = standing.iter().filter_map(|item| match &item.body {
         Body::Prompt { text } | Body::Reply { text } => Some(text.as_str()),
         _ => None,

@@ -1,4 +1,4 @@
-//! The whole conversation, written anew as single messages within a moment.
+//! The whole conversation, rewritten as single messages within a moment.
 //!
 //! It begins with the session's context and ends with a list of all messages. Its messages cannot be told from new ones
 //! otherwise, so the seconds in which it is written are remembered, as fingerprints.

@@ -1,7 +1,7 @@
 use super::super::tests::{check_path, shown};
 use super::super::{Cursor, NullSink, Observation, OpenCalls, Reader, Source, document, other_form, plain};
 use super::*;
-use crate::abandoned_branches::standing;
+use crate::abandoned_branches::without_abandoned;
 use crate::item::{Body, Item};
 
 const MAIN: Source = Source { agent: Agent::Gemini, subagent: false };
@@ -215,7 +215,7 @@ fn a_rewind_abandons_what_came_since() {
         r#"{"$rewindTo":"u3"}"#,
     ];
     let (items, _) = read(MAIN, &lines);
-    let standing = standing(&items);
+    let standing = without_abandoned(&items);
     let words: Vec<&str> = standing
         .iter()
         .filter_map(|item| match &item.body {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::transcript::table::{Cell, Lines, Render, Schema, Table};
+use crate::transcript::table::{Cell, DatabaseSchema, Lines, Render, Table};
 use crate::transcript::table_lines::Message;
 
 /// Names of sessions that nobody has named yet.
@@ -29,8 +29,8 @@ const ROWS: &str = "
     ORDER BY m.created_timestamp, m.id";
 
 /// A schema that lists sessions so. Ids of messages are never used again.
-const fn schema(tables: &'static [(&'static str, &'static [&'static str])], sessions: &'static str) -> Schema {
-    Schema {
+const fn schema(tables: &'static [(&'static str, &'static [&'static str])], sessions: &'static str) -> DatabaseSchema {
+    DatabaseSchema {
         tables,
         sessions,
         session: "SELECT working_dir, name FROM sessions WHERE id = ?1",

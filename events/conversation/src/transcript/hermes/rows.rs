@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use serde_json::{Value as Json, json};
 
-use crate::transcript::table::{Cell, Lines, Render, Schema, Table};
+use crate::transcript::table::{Cell, DatabaseSchema, Lines, Render, Table};
 use crate::transcript::table_lines::Message;
 
 /// Begins a content of several parts.
@@ -61,7 +61,7 @@ const FIRST_SESSIONS: &str = "
 pub(super) const TABLE: Table = Table {
     prefix: "state.db",
     schemas: &[
-        Schema {
+        DatabaseSchema {
             tables: &[
                 ("sessions", FIRST[0]),
                 ("messages", FIRST[1]),
@@ -80,7 +80,7 @@ pub(super) const TABLE: Table = Table {
               FROM messages m WHERE m.session_id = ?1 AND m.id > ?2 AND (m.active = 1 OR m.compacted = 1) ORDER BY m.id",
             before_first: &[Cell::Integer(i64::MIN)],
         },
-        Schema {
+        DatabaseSchema {
             tables: &[
                 ("sessions", FIRST[0]),
                 ("messages", FIRST[1]),
@@ -97,7 +97,7 @@ pub(super) const TABLE: Table = Table {
               FROM messages m WHERE m.session_id = ?1 AND m.id > ?2 AND (m.active = 1 OR m.compacted = 1) ORDER BY m.id",
             before_first: &[Cell::Integer(i64::MIN)],
         },
-        Schema {
+        DatabaseSchema {
             tables: &[("sessions", FIRST[0]), ("messages", FIRST[1])],
             sessions: FIRST_SESSIONS,
             session: "SELECT NULL, title FROM sessions WHERE id = ?1",

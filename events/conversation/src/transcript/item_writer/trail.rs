@@ -34,7 +34,7 @@ impl ItemWriter<'_> {
         let line = count.saturating_add(1);
         if self.cursor.queue.cut_after(|message| message.line == line) {
             let parent = self.last_message().mark.to_string();
-            self.below(stamp, Text::new(parent.as_bytes()));
+            self.continue_below(stamp, Text::new(parent.as_bytes()));
         } else {
             // That message is too long ago.
             self.messages_begin(count);

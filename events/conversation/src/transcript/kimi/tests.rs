@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::abandoned_branches::standing;
+use crate::abandoned_branches::without_abandoned;
 use crate::item::{Agent, Body};
 use crate::transcript::tests::{read_as, read_every_way};
 use crate::transcript::{Kind, Source, classify};
@@ -114,7 +114,7 @@ fn records_become_items() {
 fn an_undo_takes_prompts_back() {
     let check = |lines: &[String], expected: &[&str]| {
         let (items, ..) = read_as(KIMI, format!("{}\n", lines.join("\n")).as_bytes());
-        let standing = standing(&items);
+        let standing = without_abandoned(&items);
         let talk = standing.iter().filter_map(|item| match &item.body {
             Body::Prompt { text } | Body::Reply { text } => Some(text.as_str()),
             _ => None,

@@ -11,12 +11,12 @@
 use serde_json::{Value as Json, json};
 
 use crate::record::Timestamp;
-use crate::transcript::table::{Cell, Lines, Render, Schema, Table};
+use crate::transcript::table::{Cell, DatabaseSchema, Lines, Render, Table};
 use crate::transcript::table_lines::{INTERRUPTED, Message};
 
 pub(super) const TABLE: Table = Table {
     prefix: "data.sqlite3",
-    schemas: &[Schema {
+    schemas: &[DatabaseSchema {
         tables: &[("conversations_v2", &["key", "conversation_id", "value", "updated_at"])],
         sessions: "SELECT c.rowid, c.conversation_id, NULL, c.updated_at + octet_length(c.value), c.updated_at
             FROM conversations_v2 c WHERE c.rowid > ?1 ORDER BY c.rowid",

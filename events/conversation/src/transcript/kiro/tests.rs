@@ -1,4 +1,4 @@
-use crate::abandoned_branches::standing;
+use crate::abandoned_branches::without_abandoned;
 use crate::item::{Agent, Body};
 use crate::transcript::tests::{read_as, read_every_way};
 use crate::transcript::{Source, classify, kind_of};
@@ -24,7 +24,7 @@ fn check(lines: &[String], expected: &[&str]) {
 /// The talk that stands.
 fn check_standing(lines: &[String], expected: &[&str]) {
     let (items, ..) = read_as(KIRO, format!("{}\n", lines.join("\n")).as_bytes());
-    let standing = standing(&items);
+    let standing = without_abandoned(&items);
     let talk = standing.iter().filter_map(|item| match &item.body {
         Body::Prompt { text } | Body::Reply { text } => Some(text.as_str()),
         _ => None,
@@ -112,7 +112,7 @@ fn what_was_taken_back_does_not_stand() {
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let all: Vec<String> = [turns(&many), vec![reset(2)], turns(&["x"])].concat();
     let (items, ..) = read_as(KIRO, format!("{}\n", all.join("\n")).as_bytes());
-    assert_eq!(standing(&items).len(), items.len());
+    assert_eq!(without_abandoned(&items).len(), items.len());
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //! - The tables `message` and `part` are read, not `event`: sessions from before that table are in the former only, and
 //!   it has each part in every state that it went through, three times as much.
 
-use crate::transcript::table::{Cell, Key, Lines, Render, Schema, Table, fields, quoted, raw};
+use crate::transcript::table::{Cell, DatabaseSchema, Key, Lines, Render, Table, fields, quoted, raw};
 use baton_redaction::raw_json::{Text, Value};
 
 /// Title of a session that has none yet.
@@ -131,9 +131,9 @@ macro_rules! sessions_2 {
 const fn schema(
     tables: &'static [(&'static str, &'static [&'static str])],
     [sessions, session, rows]: [&'static str; 3],
-) -> Schema {
+) -> DatabaseSchema {
     let before_first = &[Cell::Integer(i64::MIN), Cell::Text(b""), Cell::Text(b"")];
-    Schema { tables, sessions, session, rows, before_first }
+    DatabaseSchema { tables, sessions, session, rows, before_first }
 }
 
 pub(super) const TABLE: Table = Table {

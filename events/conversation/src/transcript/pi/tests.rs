@@ -1,7 +1,7 @@
 use super::super::Source;
 use super::super::tests::{check_every_way, check_paths, read_as, read_every_way};
 use super::*;
-use crate::abandoned_branches::standing;
+use crate::abandoned_branches::without_abandoned;
 use crate::item::Body;
 
 const MAIN: Source = Source { agent: Agent::Pi, subagent: false };
@@ -203,7 +203,7 @@ fn a_branch_that_was_left_is_abandoned() {
         let lines: Vec<&str> = begin.iter().chain(&branch).map(String::as_str).collect();
         read_every_way(MAIN, &lines);
         let (items, ..) = read_as(MAIN, format!("{}\n", lines.join("\n")).as_bytes());
-        let standing = standing(&items);
+        let standing = without_abandoned(&items);
         let texts = standing.iter().filter_map(|item| match &item.body {
             Body::Prompt { text } | Body::Reply { text } => Some(text.as_str()),
             _ => None,

@@ -2,7 +2,7 @@ use super::super::Source;
 use super::super::gemini::tests::{check, read};
 use super::super::tests::check_path;
 use super::*;
-use crate::abandoned_branches::standing;
+use crate::abandoned_branches::without_abandoned;
 use crate::item::Body;
 
 const MAIN: Source = Source { agent: Agent::Qwen, subagent: false };
@@ -163,7 +163,7 @@ fn a_rewind_abandons_what_came_since() {
         rewind("h<e"),
     ];
     let (items, _) = read(MAIN, &lines.each_ref().map(String::as_str));
-    let standing = standing(&items);
+    let standing = without_abandoned(&items);
     let words: Vec<&str> = standing
         .iter()
         .filter_map(|item| match &item.body {
@@ -179,7 +179,7 @@ fn going_back_to_a_prompt_abandons_its_answer() {
     let rewind = record("c<a", "system", r#""subtype":"rewind","systemPayload":{}"#);
     let lines = [user("a", "one"), reply("b<a", "First."), rewind, reply("d<c", "Second.")];
     let (items, _) = read(MAIN, &lines.each_ref().map(String::as_str));
-    let standing = standing(&items);
+    let standing = without_abandoned(&items);
     let replies = standing.iter().filter(|item| matches!(item.body, Body::Reply { .. }));
     assert_eq!(replies.map(|item| item.line).collect::<Vec<_>>(), [4]);
 }

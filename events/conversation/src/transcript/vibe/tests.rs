@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::abandoned_branches::standing;
+use crate::abandoned_branches::without_abandoned;
 use crate::item::Agent;
 use crate::transcript::tests::{read_as, read_every_way};
 use crate::transcript::{Kind, Source, classify, kind_of};
@@ -76,7 +76,7 @@ fn a_repeated_message_takes_back_what_followed_it() {
     let lines =
         [said("user", "1", "one"), said("user", "2", "two"), said("user", "1", "one"), said("user", "3", "three")];
     let (items, ..) = read_as(VIBE, format!("{}\n", lines.join("\n")).as_bytes());
-    let standing = standing(&items);
+    let standing = without_abandoned(&items);
     let prompts: Vec<&str> = standing
         .iter()
         .filter_map(|item| match &item.body {

@@ -188,7 +188,7 @@ impl<'a> Command<'a> {
         let is_unknown = |step: &Step<'a>| match step.pipe {
             _ if step.joint == Joint::Or => true,
             Pipe::Part | Pipe::Search => step.checks(),
-            // What runs a script says that it failed.
+            // The runner of a script reports that it failed.
             Pipe::None | Pipe::End if step.is_script => step.family() == Family::Test && !shows_errors,
             // The end of an output need not show what went wrong above it.
             Pipe::End => step.checks() || step.family() == Family::Install,

@@ -145,7 +145,7 @@ impl Step<'_> {
     }
 
     /// Returns true if it may change what a later run finds.
-    pub(in crate::digest) fn changes(&self) -> bool {
+    pub(in crate::digest) fn is_mutating(&self) -> bool {
         let family = self.family();
         if self.asks || family.is_check() {
             return !self.asks && self.mends();

@@ -19,7 +19,7 @@ pub(in crate::digest) enum Touch {
 
 /// Returns the files that a line names literally, in order, relative to where it runs. Only names that look like files
 /// count, and none that the shell would expand.
-pub(in crate::digest) fn touched(line: &str) -> Vec<Touch> {
+pub(in crate::digest) fn touched_files(line: &str) -> Vec<Touch> {
     let directory = super::leading_cd(line);
     let mut all = Vec::new();
     for part in words::parts(super::without_leading_cd(line)) {
@@ -75,7 +75,7 @@ fn removed<'w>(words: &[&'w str]) -> Vec<&'w str> {
     let Some((program, rest)) = words.split_first() else { return Vec::new() };
     let mut files: Vec<&str> = rest.iter().copied().filter(|word| !word.starts_with('-')).collect();
     match *program {
-        // What git removes was a file of the work: it is changed as well.
+        // A file that git removes was part of the work, so it counts as changed.
         "git" if files.first() == Some(&"rm") && !rest.contains(&"--cached") => drop(files.remove(0)),
         "rm" | "unlink" | "trash" => {}
         "mv" => drop(files.pop()),
@@ -120,7 +120,7 @@ mod tests {
                 Touch::Read(path) => path,
                 Touch::Removed(path) => format!("- {path}"),
             };
-            assert_eq!(touched(line).into_iter().map(told).collect::<Vec<_>>(), expected, "{line:?}");
+            assert_eq!(touched_files(line).into_iter().map(told).collect::<Vec<_>>(), expected, "{line:?}");
         };
         check("cat > src/new.rs <<'EOF'\nfn main() { cat > x.rs }\nEOF", &["> src/new.rs"]);
         check("cat <<EOF >> notes.md\nx\nEOF\ncat a.txt", &["> notes.md", "a.txt"]);

@@ -104,7 +104,7 @@ pub(in crate::digest) fn git_steps(line: &str) -> Vec<GitStep> {
 }
 
 /// Returns the flag by which git is told to go on where it would refuse, and what it is told with it: `git add -f`.
-pub(in crate::digest) fn overridden(line: &str) -> Option<&'static str> {
+pub(in crate::digest) fn overriding_option(line: &str) -> Option<&'static str> {
     words::parts(line).into_iter().find_map(|part| {
         let (words, _) = unwrapped(part.words);
         let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_safeguard_is_overridden_by_a_flag_of_its_own_command() {
-        let check = |line: &str, expected: Option<&str>| assert_eq!(overridden(line), expected, "{line}");
+        let check = |line: &str, expected: Option<&str>| assert_eq!(overriding_option(line), expected, "{line}");
         check("cd a && git add -f b.css && git commit -m x", Some("git add -f"));
         check("git -C a commit --no-verify -m x", Some("git commit --no-verify"));
         check("git commit -m 'about --no-verify'", None);

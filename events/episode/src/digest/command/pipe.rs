@@ -103,7 +103,7 @@ mod tests {
     fn a_step_is_told_without_what_takes_its_output() {
         let check = |line: &str, at: usize, expected: &str| {
             let command = Command::read(line);
-            assert_eq!(separate(command.normal(), &command.steps()[at]), expected, "{line}");
+            assert_eq!(separate(command.normal_form(), &command.steps()[at]), expected, "{line}");
         };
         check("make test 2>&1 | tail -20", 0, "make test");
         check("cd api && make lint && pytest -k \"a | b\" > log.txt 2>&1", 1, "pytest -k \"a | b\"");

@@ -82,8 +82,8 @@ impl Step<'_> {
         self.text.split_whitespace().skip_while(|word| *word != "-C").nth(1)
     }
 
-    /// Returns true for a check that is told a part of the work that `failed` was not told: its success says nothing of
-    /// the rest. Further files beside those that failed widen it.
+    /// True if this check covers only part of what `failed` covered; its success proves nothing about the rest. Files
+    /// beside those that failed widen it.
     pub(in crate::digest) fn narrows(&self, failed: &Step<'_>) -> bool {
         let (mine, theirs) = (&self.arguments, &failed.arguments);
         let is_same = |a: &str, b: &str| covers(a, b) || self.is_same_place(a, failed, b);
@@ -93,7 +93,7 @@ impl Step<'_> {
         self.family().is_check() && !mine.is_empty() && is_narrower
     }
 
-    /// Returns true if both are told parts of the work, and none in common.
+    /// True if both cover only parts of the work, with no part in common.
     pub(in crate::digest) fn is_apart_from(&self, failed: &Step<'_>) -> bool {
         let (mine, theirs) = (&self.arguments, &failed.arguments);
         let is_shared = |part: &Cow<'_, str>| {

@@ -43,7 +43,7 @@ fn a_command_line_is_read_as_programs_and_arguments() {
 
 #[track_caller]
 fn check_normal(text: &str, expected: &str) {
-    assert_eq!(Command::read(text).normal(), expected);
+    assert_eq!(Command::read(text).normal_form(), expected);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Which decisions stay of those that are told several times.
+//! Keeps one of several statements of the same decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,7 +65,7 @@ pub(super) fn told_last(found: Vec<Found>) -> Vec<Found> {
             let (one, other) = (&found[at], &found[later]);
             let are_the_agents = !one.by_person && !other.by_person && one.said.line != other.said.line;
             let are_both_told = are_the_agents && !again[at] && !again[later];
-            if are_both_told && (told[at].has(&told[later]) || told[later].has(&told[at])) {
+            if are_both_told && (told[at].contains(&told[later]) || told[later].contains(&told[at])) {
                 again[if matter[at].len() > matter[later].len() { later } else { at }] = true;
             }
         }

@@ -10,7 +10,7 @@ pub(super) fn is_crash(complaint: &str) -> bool {
 }
 
 /// Returns true if a run with this complaint may not have come to the test that failed before.
-pub(super) fn hides(now: &str, before: &str) -> bool {
+pub(super) fn may_hide(now: &str, before: &str) -> bool {
     test(before).is_some() && test(now).is_none()
 }
 
@@ -79,10 +79,10 @@ mod tests {
             ("test winch::winds: no rope", "test winch::ends: no drum", false),
             ("test it winds a/b (Shop.WinchTest): no rope", "test it wraps (Shop.WinchTest): no drum", false),
         ] {
-            assert!(!hides(now, before), "{now}");
+            assert!(!may_hide(now, before), "{now}");
             assert_eq!(gives_way(before, now), is_gone, "{before} -> {now}");
         }
-        assert!(hides("error: no drum", "Winch > winds test: no rope"), "what does not compile runs no test");
+        assert!(may_hide("error: no drum", "Winch > winds test: no rope"), "what does not compile runs no test");
     }
 
     #[test]

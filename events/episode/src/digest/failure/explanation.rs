@@ -123,7 +123,7 @@ impl<'t, 'a> Speech<'t, 'a> {
         for reply in self.between(from, to) {
             let (leads, is_direct) = self.leads_to(reply, edits);
             let follows = self.next_done(from).is_none_or(|next| next > reply.place);
-            for said in told(reply) {
+            for said in statements(reply) {
                 let (shared, about) = (said.words.shared(&written), said.words.shared(&complaint));
                 let before = rivals.iter().take_while(|(place, _)| *place < reply.place);
                 if before.map(|(_, words)| said.words.shared(words)).max().is_some_and(|theirs| about <= theirs) {
@@ -150,18 +150,18 @@ impl<'t, 'a> Speech<'t, 'a> {
                 }
             }
         }
-        // What was said before the failure as well is about something else.
+        // Words already used before the failure are about something else.
         let fresh = self.fresh(written, from);
         let is_report = |said: &Said<'_>| {
             said.changes && !said.announces && !said.lacks && !self.names_other_file(said.sentence.text, edits)
         };
-        let concluded = conclusion.into_iter().flat_map(told).filter(is_report);
+        let concluded = conclusion.into_iter().flat_map(statements).filter(is_report);
         let concluded = concluded.filter_map(|said| {
             let (shared, about) = (said.words.shared(&fresh), said.words.shared(&complaint));
             (shared > 0 && about > 0 && shared + about > STRONG).then_some((shared + 2 * about, said))
         });
         let mend = best(mends.into_iter()).or_else(|| best(concluded));
-        // What led to the last edit comes last, unless it is taken back.
+        // The explanation before the last edit comes last, unless it is taken back.
         let last = edits.last().map_or(to, |(place, _)| *place);
         let taken_back: Vec<(usize, Words)> = self.between(from, to).iter().flat_map(|reply| denials(reply)).collect();
         let holds = |(_, said): &(usize, Said<'_>)| {
@@ -184,7 +184,7 @@ impl<'t, 'a> Speech<'t, 'a> {
         edits: &[Edited<'_>],
     ) -> Option<Pointed> {
         let (about, written) = (self.rare(about), self.fresh(self.written(edits), from));
-        best(told(said).filter(|said| said.changes && !said.announces).filter_map(|said| {
+        best(statements(said).filter(|said| said.changes && !said.announces).filter_map(|said| {
             let shared = said.words.shared(&about) + said.words.shared(&written);
             (shared > 0).then_some((shared + usize::from(said.is_of_the_agent()), said))
         }))
@@ -227,7 +227,7 @@ impl<'t, 'a> Speech<'t, 'a> {
         let complaint = self.rare(complaint);
         self.between(from, to)
             .iter()
-            .flat_map(|reply| told(reply))
+            .flat_map(|reply| statements(reply))
             .any(|said| said.names_cause && said.words.shared(&complaint) > 0)
     }
 
@@ -333,11 +333,11 @@ impl Said<'_> {
 }
 
 /// Returns the sentences of a message that may be quoted.
-fn told<'m>(reply: &'m Message<'_>) -> impl Iterator<Item = Said<'m>> {
+fn statements<'m>(reply: &'m Message<'_>) -> impl Iterator<Item = Said<'m>> {
     let (line, at) = (reply.line, reply.at);
     sentences(reply.text).into_iter().enumerate().filter_map(move |(index, sentence)| {
         let signs = Signs::read(sentence.text);
-        // What is still to be done has mended nothing.
+        // Work still to be done has mended nothing.
         let is_due = [Sign::NextHead, Sign::RemainingHead].iter().any(|head| Signs::read(sentence.head).begins(*head));
         let is_aside = signs.has_any(&[Sign::Result, Sign::Denial]) || signs.asks() || sentence.quoted || is_due;
         if is_aside || sentence.text.chars().count() > MAX_QUOTED_CHARS {
@@ -371,7 +371,7 @@ fn acts(sentence: &str) -> bool {
         let verb = clause.split_whitespace().skip_while(is_leading).collect::<Vec<_>>().join(" ");
         !Signs::read(&verb).begins(Sign::Look)
     };
-    // What was changed before is told in the past: `I added the drum, but do not use it yet`.
+    // An earlier change is reported in the past tense: `I added the drum, but do not use it yet`.
     let contrasts = whole.has_any(&[Sign::Contrast, Sign::Change]);
     let takes = |clause: &str| {
         let signs = Signs::read(clause);
@@ -478,7 +478,7 @@ mod tests {
     fn a_sentence_is_told_apart_by_what_it_says() {
         let told = |text: &str| {
             let message = Message { text, line: 1, at: None, place: 0, comments: false };
-            let said = told(&message).next();
+            let said = statements(&message).next();
             said.map(|said| (said.announces, said.explains, said.is_long, said.is_of_the_agent()))
         };
         assert_eq!(told("Let me mend the rope:"), Some((true, false, false, false)));

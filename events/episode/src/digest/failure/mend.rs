@@ -50,7 +50,7 @@ impl<'a> Change<'a> {
         if let Some((path, ..)) = deed.edit() {
             return vec![change(Made::Edit { path: timeline.relative_path(path), new: deed.new_text() })];
         }
-        let steps = command.map(Command::steps).unwrap_or_default().iter().filter(|step| step.changes());
+        let steps = command.map(Command::steps).unwrap_or_default().iter().filter(|step| step.is_mutating());
         steps
             .map(|step| {
                 let text = one_line(&without_filter_mark(step.text()), SHORT_CHARS);
@@ -141,7 +141,7 @@ impl<'a> Walk<'a, '_> {
         let families: Vec<Family> = all.iter().map(Step::family).collect();
         let Some(Window { from, end, is_sure }) = self.window(open, deed) else { return unknown };
         let rivals = self.rivals(open, (from, end));
-        // What was changed after another check failed is for that one, unless nothing was changed before.
+        // Changes after another failed check are for that check, unless nothing changed before.
         let changed = |end: usize| between(&self.changes, from, end);
         let until = rivals.iter().map(|rival| rival.place).find(|place| !changed(*place).is_empty()).unwrap_or(end);
         let until = self.until_another_wish(from, until);
@@ -199,7 +199,7 @@ impl<'a> Walk<'a, '_> {
             let form = rest.map_or(form.clone(), |rest| format!("{form}, then by `{rest}`"));
             return (told(&form, line, at), by_name());
         }
-        // Where the lines are cut, the agent may say what differs.
+        // If the lines are cut, the agent may say what differs.
         let is_cut = by.is_some_and(|step| step.text().contains('…'));
         let described = deed.and_then(|deed| deed.input("description")).filter(|_| is_cut);
         match described.filter(|text| self.speech.is_about(text, &open.complaint)) {
@@ -368,7 +368,7 @@ fn commands<'c, 'a>(
     let lacks = lacks.iter().any(|words| complaint.contains(words));
     let families: Vec<Family> = failed.iter().map(Step::family).collect();
     let is_hook = families.iter().any(|family| matches!(family, Family::Commit | Family::Push));
-    // What git brings may mend what a check finds, and nothing else outside git.
+    // A git command may mend what a check finds, or another git command.
     let is_git = failed.iter().any(|step| step.name().starts_with("git "));
     let may_be_git = is_git || families.iter().all(|family| family.is_check());
     let mut found: Vec<(&str, &Change<'_>)> = Vec::new();

@@ -114,7 +114,7 @@ impl<'a> Walk<'a, '_> {
                     let is_near = |step: &Step<'a>, failed: &Step<'a>| {
                         directory.contains(open.directory) || open.is_usage || step.names_the_same_file(failed)
                     };
-                    // What a hook checks is no answer to what the error names.
+                    // A hook's checks do not answer what the error names.
                     let complaint = |step: &Step<'a>| {
                         if echoed.iter().any(|own| std::ptr::eq(*own, step)) { "" } else { &*open.complaint }
                     };
@@ -162,7 +162,7 @@ impl<'a> Walk<'a, '_> {
             if is_said {
                 resolution.text = one_line(&format!("{}{OPINION}", resolution.text), ERROR_CHARS);
             }
-            // What mends its own findings shows only by a later run what it left.
+            // A check that fixes its own findings shows what remains only in a later run.
             if by.as_ref().is_some_and(Step::mends) {
                 if let Subject::Command { steps, all } = &mut open.subject {
                     steps.clone_from(all);
@@ -172,7 +172,7 @@ impl<'a> Walk<'a, '_> {
                 continue;
             }
             // Something else of the same kind that runs through says nothing of what failed, nor does another script.
-            let is_script = || command.is_some_and(Command::improvises);
+            let is_script = || command.is_some_and(Command::runs_inline_script);
             if resolution.text != PASSED_LATER || by.is_none_or(|by| open.is_of(&by)) && !is_script() {
                 self.resolve(&open, resolution, mending);
             }

@@ -51,7 +51,7 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
         let attempt = tried.take().filter(|_| confirms(prompt.text));
         if let Some((mended, of, asked)) = attempt {
             for (index, said) in open.drain(..) {
-                let (resolution, mending) = mended.told(timeline, speech, of, (asked, &said), true);
+                let (resolution, mending) = mended.report(timeline, speech, of, (asked, &said), true);
                 (found[index].line.resolution, found[index].mending) = (Some(resolution), Some(mending));
             }
         }
@@ -106,7 +106,7 @@ pub(super) fn reports(timeline: &Timeline<'_>, speech: &Speech<'_, '_>, show: &S
                     || !is_doubted && conclusion(timeline, round).is_some_and(|said| claims_mend(said.text))
                     || is_confirmed)
         };
-        let told = |mended: Mended<'_>| mended.told(timeline, speech, round, (prompt, &said), is_confirmed);
+        let told = |mended: Mended<'_>| mended.report(timeline, speech, round, (prompt, &said), is_confirmed);
         let resolution = mended.filter(is_mended).map(told);
         // A new error is what the attempts are about from now on.
         if is_pasted && !open.iter().any(|(_, earlier)| speech.shows_again(earlier, prompt.text)) {
@@ -395,7 +395,7 @@ impl<'a> Mended<'a> {
             let deed = &timeline.deeds[at];
             let command = deed.parsed_command();
             let steps = command.map(Command::steps).unwrap_or_default();
-            let changing = steps.iter().find(|step| step.changes() && !step.text().starts_with("git add"));
+            let changing = steps.iter().find(|step| step.is_mutating() && !step.text().starts_with("git add"));
             if !deed.succeeded() || timeline.undone.edits.contains(&at) {
                 continue;
             }
@@ -449,7 +449,7 @@ impl<'a> Mended<'a> {
         !self.files.is_empty() && self.files.iter().all(is_other)
     }
 
-    fn told(
+    fn report(
         &self,
         timeline: &Timeline<'a>,
         speech: &Speech<'_, 'a>,
@@ -468,7 +468,7 @@ impl<'a> Mended<'a> {
         let said = conclusion(timeline, round).filter(|reply| reply.place > last);
         let about = format!("{} {error}", before_log(prompt.text));
         let mut told = speech.explain((prompt.place, last), (error, &[]), &self.edits, None);
-        // Where nothing was seen to pass, a fact that was come across may have nothing to do with it.
+        // If nothing was seen to pass, an observed fact may be unrelated.
         let is_seen = self.passed.is_some() || is_confirmed;
         told.cause = told.cause.filter(|cause| is_seen || Signs::read(&cause.text).has(Sign::Cause));
         let concluded = said

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::super::clause::clause_within;
-use super::super::excerpt::{bare, closed, code_spans};
+use super::super::excerpt::{bare, code_spans, with_full_stop};
 use super::super::label::is_loose;
 use super::super::leftovers::leftovers;
 use super::super::sentence::{Sentence, list_marker, plain, sentences, words_of_prose};
 use super::marks::{Mark, marks, on_one_line, row};
 pub(super) use super::substance::is_lead;
-use super::substance::{MIN_WORDS, assures, claims, says, sums_up, tells};
+use super::substance::{MIN_WORDS, names_thing, only_assures, reports_checks, sums_up, tells};
 use crate::lexicon::{Sign, Signs};
 use baton_words::WordList;
 
@@ -95,7 +95,7 @@ impl Part {
 pub(super) fn outline(text: &str, request: &str, fails: bool) -> Vec<Part> {
     let left = leftovers(text);
     let is_left = |sentence: &Sentence<'_>| left.iter().any(|left| lies_in(sentence.text, left.text));
-    let stays = |one: &Sentence<'_>| tells(one) && !is_left(one) && !(fails && claims(one.text));
+    let stays = |one: &Sentence<'_>| tells(one) && !is_left(one) && !(fails && reports_checks(one.text));
     let said = sentences(text);
     let last = text.trim_end().rfind("\n\n").unwrap_or(text.len());
     let mut outline = Outline::default();
@@ -109,7 +109,9 @@ pub(super) fn outline(text: &str, request: &str, fails: bool) -> Vec<Part> {
         match mark {
             Mark::Heading(line) => outline.heading(line),
             Mark::Row(..) if outline.is_offered => {}
-            Mark::Row(line, _) if claims(line) || left.iter().any(|left| lies_in(left.text, line)) => outline.lose(),
+            Mark::Row(line, _) if reports_checks(line) || left.iter().any(|left| lies_in(left.text, line)) => {
+                outline.lose();
+            }
             Mark::Row(line, columns) => _ = outline.push(Kind::Item, &row(line, columns, request)),
             Mark::Said(one) if one.point => outline.point(&text[..at], one.text, stays(one)),
             Mark::Said(one) => outline.sentence(&text[..at], one.text, stays(one)),
@@ -219,7 +221,7 @@ impl Outline {
         let level = if level == 0 { usize::MAX } else { level };
         let mut line = bare(without_number(&plain(line.trim_start_matches('#'))));
         let is_left = Signs::read(&line).has_any(&[Sign::NextHead, Sign::RemainingHead]);
-        self.is_aside = is_left || is_required(&line) || assures(&line);
+        self.is_aside = is_left || is_required(&line) || only_assures(&line);
         let mut words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 1);
         let mut names = words.any(|word| !GENERAL.has(&word.to_lowercase()));
         if names {
@@ -315,7 +317,7 @@ impl Outline {
         let words = || words_of_prose(text);
         let is_long = || words() >= FIRST_WORDS || words() >= CHANGE_WORDS && Signs::read(text).has(Sign::Change);
         let begins = || self.parts.iter().all(|part| part.kind == Kind::Heading);
-        says(text) || self.closes && sums_up(text) || begins() && is_long()
+        names_thing(text) || self.closes && sums_up(text) || begins() && is_long()
     }
 
     fn sentence(&mut self, before: &str, text: &str, stays: bool) {
@@ -326,7 +328,7 @@ impl Outline {
         self.is_offered = offers || self.is_offered && is_lead(text);
         if begins_line(before) && is_labelled(text) {
             self.begin_section();
-            self.is_aside = is_required(text) || is_lead(text) && assures(text);
+            self.is_aside = is_required(text) || is_lead(text) && only_assures(text);
             if stays {
                 self.push(Kind::Label, without_number(text.trim_start_matches('*')));
             }
@@ -390,8 +392,8 @@ pub(super) fn statement(lead: &str) -> Option<String> {
         said = &said[..at];
     }
     let asks = Signs::read(said).begins(Sign::Question);
-    let tells = words_of_prose(said) >= if says(said) { MIN_WORDS } else { STATEMENT_WORDS };
-    (tells && changes(said) && !asks).then(|| closed(said.to_owned()))
+    let tells = words_of_prose(said) >= if names_thing(said) { MIN_WORDS } else { STATEMENT_WORDS };
+    (tells && changes(said) && !asks).then(|| with_full_stop(said.to_owned()))
 }
 
 /// Strips words at the end that only lead to what follows: `a function that`.
@@ -404,7 +406,7 @@ fn without_loose_end(text: &str) -> &str {
     text
 }
 
-/// Returns true for a heading of what somebody else is to see to.
+/// Returns true for a heading of tasks for others.
 fn is_required(heading: &str) -> bool {
     let first = heading.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
     first.is_some_and(|first| REQUIREMENTS.has(&first.to_lowercase()))

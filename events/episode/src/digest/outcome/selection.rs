@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::super::clause::clause_within;
-use super::super::excerpt::closed;
+use super::super::excerpt::with_full_stop;
 use super::super::label::{file_name, is_joint, is_loose};
 use super::outline::{Kind, LABEL_ENDS, Part, is_lead, label, statement};
 use crate::lexicon::{Sign, Signs};
@@ -41,9 +41,9 @@ pub(super) fn select(mut parts: Vec<Part>, request: &str) -> String {
     let sums_up = |part: &Part| changes(part) && !named.contains(&part.section);
     let is_work = request.is_empty();
     if is_work && length(&parts) > MAX_CHARS {
-        // A sum that names nothing is no more than the title.
+        // A sum that names nothing adds nothing to the title.
         let (sum, names) = match parts.iter().find(|part| sums_up(part)) {
-            Some(sum) if !sum.whole.contains('`') => (closed(sum.whole.clone()) + " ", true),
+            Some(sum) if !sum.whole.contains('`') => (with_full_stop(sum.whole.clone()) + " ", true),
             sum => (String::new(), sum.is_none()),
         };
         let areas = || changed_areas(&parts).filter(|_| sum.is_empty()).or_else(|| told_changes(&parts));
@@ -118,7 +118,7 @@ fn begun_lists(parts: &[Part], sections: &[usize]) -> Option<String> {
     let text = lists.iter().zip(&told).map(|((name, items), told)| {
         let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
         let more = if items.len() > *told { format!("; and {} more", items.len() - told) } else { String::new() };
-        closed(format!("{name}{}{more}", items[..*told].join("; ")))
+        with_full_stop(format!("{name}{}{more}", items[..*told].join("; ")))
     });
     told.iter().all(|told| *told > 0).then(|| text.collect::<Vec<_>>().join(" "))
 }
@@ -179,7 +179,7 @@ fn begun_list(parts: &[Part]) -> Option<String> {
     let begun = begun(&items, LIST_CHARS);
     let begun = begun.strip_prefix(": ")?;
     let name = named.whole.trim_end_matches([':', '：']);
-    Some(format!("{} {name}: {begun}", closed(sum.whole.clone())))
+    Some(format!("{} {name}: {begun}", with_full_stop(sum.whole.clone())))
 }
 
 /// Returns the first items of a list that fit, with the number of the others; nothing if none fits.
@@ -237,7 +237,7 @@ fn shorten_heads(parts: &mut [Part]) {
 /// Returns the beginning of a text that tells a change, up to the last word that begins a phrase.
 fn change_within(text: &str, chars: usize) -> Option<String> {
     let ends = text.match_indices(' ').map(|(at, _)| at).take_while(|at| *at <= chars);
-    // What is replaced is told with what replaces it.
+    // A replaced part is told with its replacement.
     let begins_phrase = |at: &usize| {
         let mut rest = text[at + 1..].split(' ');
         rest.clone().next().is_some_and(is_joint) && !rest.any(|word| REPLACERS.contains(&word))
@@ -283,7 +283,7 @@ fn without_lists(parts: &mut Vec<Part>) {
         Kind::Item => false,
         Kind::Heading if !(is_numbered(&part.whole) && lists.contains(&part.section)) => true,
         Kind::Heading | Kind::Lead | Kind::Label if part.kind == Kind::Heading || is_lead(&part.whole) => {
-            let named = || Some(closed(part.whole.trim_end_matches([':', '：']).to_owned()));
+            let named = || Some(with_full_stop(part.whole.trim_end_matches([':', '：']).to_owned()));
             let numbered = || named().filter(|_| part.kind != Kind::Lead && is_numbered(&part.whole));
             let said = statement(&part.whole).filter(|_| part.kind != Kind::Heading).or_else(numbered);
             said.is_some_and(|said| {
@@ -301,7 +301,7 @@ fn is_numbered(label: &str) -> bool {
     !second.is_empty() && second.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// How soon a part is told.
+/// Rank of a part; lower ones are told first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     First,
@@ -468,7 +468,7 @@ impl<'p> Selection<'p> {
                 None => text,
                 Some(Kind::Item) if part.kind == Kind::Item && goes_on => text + "; ",
                 Some(Kind::Heading) if !last.is_some_and(|last| last.whole.contains(": ")) => text + ": ",
-                Some(_) => closed(text) + " ",
+                Some(_) => with_full_stop(text) + " ",
             };
             text.push_str(told);
             last = Some(part);

@@ -24,13 +24,13 @@ pub(super) fn tells(sentence: &Sentence<'_>) -> bool {
     let signs = Signs::read(sentence.text);
     let words = sentence.text.split_whitespace().count();
     let is_long =
-        words >= MIN_WORDS || !sentence.text.is_ascii() || sentence.point && (words > 1 || says(sentence.text));
+        words >= MIN_WORDS || !sentence.text.is_ascii() || sentence.point && (words > 1 || names_thing(sentence.text));
     let is_idle = signs.asks() || signs.begins(Sign::Announce) || signs.has_any(&[Sign::Offer, Sign::Next]);
     is_long
         && !is_idle
         && !is_label(sentence.text)
         && !claims_all(sentence.text)
-        && !assures(sentence.text)
+        && !only_assures(sentence.text)
         && !is_of_links(sentence.text)
         && !sentence.quoted
         && !is_of_checks(sentence.text)
@@ -46,7 +46,7 @@ fn claims_all(text: &str) -> bool {
 }
 
 /// Returns true for a sentence that assures that something stayed as it was, or was looked at, without naming what shows it.
-pub(super) fn assures(text: &str) -> bool {
+pub(super) fn only_assures(text: &str) -> bool {
     let text = plain(text);
     // The label of an item names it.
     let said = text.split_once(": ").map_or("", |(_, said)| said);
@@ -72,11 +72,11 @@ fn is_label(text: &str) -> bool {
 
 /// Returns true for a sentence that only says how checks went.
 fn is_of_checks(text: &str) -> bool {
-    claims(text) && !Signs::read(text).has(Sign::Change) && !has_path(text)
+    reports_checks(text) && !Signs::read(text).has(Sign::Change) && !has_path(text)
 }
 
 /// Returns true for a sentence that says how checks went.
-pub(super) fn claims(text: &str) -> bool {
+pub(super) fn reports_checks(text: &str) -> bool {
     let words = || text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
     let has = |list: &[&str]| words().any(|word| list.contains(&word.as_str()));
     let is_wide = CHECKS.iter().any(|word| !word.is_ascii() && text.contains(word));
@@ -104,7 +104,7 @@ fn is_of_a_commit(text: &str) -> bool {
 }
 
 /// Returns true if a sentence names a thing: code, a path, an identifier, a name, a number, a quotation.
-pub(super) fn says(text: &str) -> bool {
+pub(super) fn names_thing(text: &str) -> bool {
     let text = text.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '`' | '"' | '/' | '.' | '@'));
     let is_name = |(at, word): (usize, &str)| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());

@@ -22,7 +22,7 @@ const AFTER_NUMBER: [char; 6] = [':', '.', ')', '-', '–', '—'];
 pub(super) struct Reported {
     /// The words of the leads of the items of conclusions, and of the whole items.
     items: Vec<(BTreeSet<String>, BTreeSet<String>)>,
-    /// The code of which replies say that nothing has to be changed.
+    /// Code that replies say needs no change.
     dismissed: BTreeSet<String>,
 }
 

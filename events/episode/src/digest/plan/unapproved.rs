@@ -29,7 +29,7 @@ pub(in crate::digest) fn unapproved<'a>(timeline: &Timeline<'a>) -> Option<Unapp
     let heading = text.lines().map(|line| line.trim_start_matches(['#', ' '])).find(|line| !line.is_empty())?;
     let heading = plain(&without_filter_mark(heading));
     let before = timeline.deeds.iter().filter(|other| other.began < deed.began && file::changes(other));
-    let written = before.flat_map(file::written).map(|(path, ..)| path).next_back();
+    let written = before.flat_map(file::written_files).map(|(path, ..)| path).next_back();
     let is_note = |path: &&str| timeline.relative_path(path).starts_with(['/', '~']) && file::is_document(path);
     let place = written.filter(is_note).map_or_else(String::new, |path| format!(" (written to {path})"));
     let told = one_line(&format!("Plan not approved: {}{place}", without_plan_label(&heading)), LINE_CHARS);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::is_courtesy;
 use super::super::label::count;
-use super::{has_substance, questions, wants};
+use super::{has_question, has_substance, wants};
 use baton_conversation::filter::pasted_line;
 
 /// Number of places of a line where output may begin.
@@ -58,7 +58,7 @@ fn without_leading_block(text: &str) -> &str {
         }
     }
     let mut parts = parts.into_iter().map(|part| text[part].trim()).filter(|part| count(part) > 1);
-    let asks = |part: &&str| wants(part) || questions(part);
+    let asks = |part: &&str| wants(part) || has_question(part);
     let tells = |part: &&str| has_substance(part) && !is_courtesy(part);
     parts.clone().find(asks).or_else(|| parts.find(tells)).unwrap_or(text)
 }

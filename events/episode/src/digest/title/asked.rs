@@ -5,9 +5,10 @@ use super::super::excerpt::head;
 use super::super::exchange::conclusion;
 use super::super::failure::shown_line;
 use super::super::label::{
-    MAX_WORDS, MIN_WORDS, capitalised, count, file_name, fits, is_article, is_conjunction, is_joint, is_loose, label,
+    MAX_WORDS, MIN_WORDS, capitalised, count, file_name, is_article, is_conjunction, is_joint, is_kept_whole, is_loose,
+    label,
 };
-use super::super::outcome::chief;
+use super::super::outcome::chief_sentences;
 use super::super::request::{
     Clause, THAT, before_log, begins_work, choose, clauses, content, has_substance, is_pointer, leading_sentences,
     only_looks, only_steers, own_sentences, without_command, without_lead,
@@ -46,12 +47,12 @@ const MAX_SPANS: usize = 2;
 /// Returns the title of a task: what its first prompt with substance asks for, shortened to the clause that asks. Where the
 /// clause only points ("fix these"), what it points to is looked for: before it in the prompt, in the output that was
 /// pasted, in the files that were changed, in what the agent concluded.
-pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
+pub(super) fn requested_title(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     let rounds: Vec<&Round<'_>> = task.rounds.iter().filter_map(|at| timeline.rounds.get(*at)).collect();
     // A prompt that came to nothing was typed again.
     let answered = |round: &Round<'_>| !round.replies.is_empty() || !round.deeds.is_empty();
     let telling = |round: &&&Round<'_>| has_substance(typed(round));
-    // What is looked at first is looked at for the work that follows.
+    // Looking first serves the work that follows.
     let works =
         |round: &&&Round<'_>| task.lines > 0 && answered(round) && telling(round) && !has_only_looked(timeline, round);
     let round = rounds.iter().find(works).or_else(|| rounds.iter().find(|round| answered(round) && telling(round)));
@@ -63,7 +64,7 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     let typed = typed(round.or_else(|| rounds.iter().find(says)).or(rounds.first())?);
     let text = with_names(typed);
     let text = text.as_str();
-    // What was pasted from a shell is about the error in it.
+    // A paste from a shell is about the error in it.
     if let Some(line) = shown_line(text).filter(|_| text.starts_with(['➜', '❯'])) {
         return Some(fault(&line)).filter(|title| !title.is_empty());
     }
@@ -84,7 +85,7 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
     let pointed = || {
         let at = pointing?;
         let before = antecedent(&clauses, at);
-        let whole = before.as_deref().filter(|text| fits(text)).map(label);
+        let whole = before.as_deref().filter(|text| is_kept_whole(text)).map(label);
         whole.or_else(|| named(timeline, &rounds, clauses.get(at)?)).or(before.map(|text| label(&text)))
     };
     let shown = || quoted_line(text).or_else(|| shown_line(text)).map(|line| fault(&line));
@@ -103,8 +104,8 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
             .map(capitalised);
         Some(verb.map(|verb| format!("{verb}: {told}")).filter(|whole| count(whole) <= MAX_WORDS).unwrap_or(told))
     };
-    let chosen = choose(&clauses, is_pasted).map(|clause| without_wish(told(&own, clause)));
-    // What begins in the middle of a phrase and is cut names nothing.
+    let chosen = choose(&clauses, is_pasted).map(|clause| without_wish(clause_in_context(&own, clause)));
+    // A cut clause that begins mid-phrase names nothing.
     let names = |text: &&str| {
         let mut words = text.split_whitespace();
         let (first, last) = (words.next().unwrap_or_default(), words.last().unwrap_or_default());
@@ -112,18 +113,18 @@ pub(super) fn asked(timeline: &Timeline<'_>, task: &Task) -> Option<String> {
         if is_joint(last.trim_end_matches(':')) {
             return false;
         }
-        fits(text) || !is_loose(first) || is_article(first) || Signs::read(text).begins(Sign::Question)
+        is_kept_whole(text) || !is_loose(first) || is_article(first) || Signs::read(text).begins(Sign::Question)
     };
     let title = chosen
         .filter(names)
-        .filter(|text| embedded_question(text).is_none_or(fits) || fault().is_none())
+        .filter(|text| embedded_question(text).is_none_or(is_kept_whole) || fault().is_none())
         .and_then(headline)
         .or_else(|| fault().filter(|_| is_pasted))
         .or_else(pointed)
         .or_else(|| {
             clauses
                 .first()
-                .filter(|first| first.content >= MIN_CONTENT && fits(first.rest))
+                .filter(|first| first.content >= MIN_CONTENT && is_kept_whole(first.rest))
                 .map(|first| label(first.rest))
         })
         .or_else(|| fault().filter(|_| text.contains('\n')))
@@ -159,11 +160,11 @@ fn has_only_looked(timeline: &Timeline<'_>, round: &Round<'_>) -> bool {
 /// Returns the title of a request: one that does not fit loses the words that it can do without. `None` if the cut leaves too
 /// little of it.
 fn headline(text: &str) -> Option<String> {
-    if fits(text) {
+    if is_kept_whole(text) {
         return Some(label(text));
     }
-    // What is looked for says more than where.
-    if let Some(question) = embedded_question(text).filter(|question| fits(question)) {
+    // The thing sought says more than the place.
+    if let Some(question) = embedded_question(text).filter(|question| is_kept_whole(question)) {
         return Some(label(question));
     }
     let title = label(&without_repeated_verb(&without_fillers(text)));
@@ -187,7 +188,7 @@ fn embedded_question(text: &str) -> Option<&str> {
 
 /// Strips `make sure that` before what shall be, if a text does not fit with it.
 fn without_wish(text: &str) -> &str {
-    if fits(text) {
+    if is_kept_whole(text) {
         return text;
     }
     let lower = text.to_lowercase();
@@ -222,7 +223,7 @@ fn with_names(text: &str) -> String {
         let end = &word[word.find(address)? + address.len()..];
         Some(format!("{} {kind} {number}{end}", parts[at - 1]))
     };
-    // What is done with the files that a prompt begins with is said behind them.
+    // If a prompt begins with files, the request follows them.
     let mut own = text;
     for _ in 0..MAX_MENTIONS {
         let is_file =
@@ -260,14 +261,14 @@ fn quoted_line(text: &str) -> Option<String> {
         let is_fenced = lines.next_if(is_fence).is_some();
         let line = lines.next()?;
         let ends = lines.peek().is_none_or(|next| if is_fenced { is_fence(next) } else { next.is_empty() });
-        return Some(line.to_owned()).filter(|line| ends && count(line) >= MIN_WORDS && fits(line));
+        return Some(line.to_owned()).filter(|line| ends && count(line) >= MIN_WORDS && is_kept_whole(line));
     }
     None
 }
 
 /// Returns a clause up to the end of its sentence. What only reports is told from the beginning of its sentence if all of it
 /// fits.
-fn told<'t>(sentences: &'t [String], clause: &Clause<'t>) -> &'t str {
+fn clause_in_context<'t>(sentences: &'t [String], clause: &Clause<'t>) -> &'t str {
     let at = clause.text.as_ptr().addr();
     let sentence = sentences.iter().find(|own| (own.as_ptr().addr()..own.as_ptr().addr() + own.len()).contains(&at));
     // `The problem is simple:` says nothing of it.
@@ -279,29 +280,31 @@ fn told<'t>(sentences: &'t [String], clause: &Clause<'t>) -> &'t str {
     // `fix: ` says what is to become of the rest.
     let is_verb = |own: &&str| own.split_once(": ").is_some_and(|(verb, _)| !verb.contains(' ') && begins_work(verb));
     let tells = |own: &&str| !clause.asks && !clause.orders && !is_led(own) || is_verb(own);
-    let whole = whole.filter(|own| fits(own) && tells(own));
+    let whole = whole.filter(|own| is_kept_whole(own) && tells(own));
     whole.unwrap_or(clause.rest)
 }
 
 /// Returns the title of a conversation without changes: what it asks for first. If that has to be cut, the heading of the
 /// answer says more, and if several answers are about the same things, their names do.
-pub(super) fn discussed(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<String> {
+pub(super) fn discussion_title(timeline: &Timeline<'_>, tasks: &[Task]) -> Option<String> {
     let answers: Vec<&str> = timeline
         .rounds
         .iter()
         .filter_map(|round| Some(head(conclusion(timeline, round)?.text, MAX_CONCLUSION_BYTES)))
         .collect();
     let task = tasks.get(main_task(timeline, tasks)?)?;
-    let asked = asked(timeline, task)?;
+    let asked = requested_title(timeline, task)?;
     let shared = shared_spans(&answers).join(" and ");
     if !shared.is_empty() && !asked.contains(&shared) {
         let both = format!("{asked}: {shared}");
         let named = timeline.rounds.iter().find_map(|round| with_matter(typed(round), &shared));
         let short = named.or(Some(both)).filter(|title| count(title) <= MAX_WORDS);
-        return short.or(Some(asked).filter(|asked| fits(asked) && !asked.split(' ').any(is_pointer))).or(Some(shared));
+        return short
+            .or(Some(asked).filter(|asked| is_kept_whole(asked) && !asked.split(' ').any(is_pointer)))
+            .or(Some(shared));
     }
     let prompt = task.rounds.iter().map(|at| typed(&timeline.rounds[*at])).find(|text| has_substance(text));
-    let is_cut = prompt.is_some_and(|text| own_sentences(text).first().is_some_and(|first| !fits(first)));
+    let is_cut = prompt.is_some_and(|text| own_sentences(text).first().is_some_and(|first| !is_kept_whole(first)));
     let heading = answers.first().filter(|_| is_cut && answers.len() == 1).and_then(|answer| heading(answer));
     heading.or(Some(asked))
 }
@@ -361,13 +364,13 @@ fn heading(answer: &str) -> Option<String> {
         .split_once(": ")
         .filter(|(label, rest)| count(label) < MIN_WORDS && count(rest) >= MIN_WORDS)
         .map_or(bare.as_str(), |(_, rest)| rest);
-    (count(bare) >= MIN_WORDS && fits(bare)).then(|| label(bare))
+    (count(bare) >= MIN_WORDS && is_kept_whole(bare)).then(|| label(bare))
 }
 
 /// Returns the telling part of a line that a program printed: what stands behind its labels.
 fn fault(line: &str) -> String {
     let mut rest = line;
-    let says_little = |part: &str, rest: &str| count(part) < 2 || !fits(rest);
+    let says_little = |part: &str, rest: &str| count(part) < 2 || !is_kept_whole(rest);
     while let Some((_, after)) =
         rest.split_once(": ").filter(|(part, after)| count(after) >= MIN_WORDS && says_little(part, rest))
     {
@@ -419,7 +422,10 @@ fn named(timeline: &Timeline<'_>, rounds: &[&Round<'_>], clause: &Clause<'_>) ->
         ran.filter(|deed| deed.is_persons()).last().and_then(|deed| deed.kept_command()).filter(|_| after.is_empty());
     if let Some(ran) = ran.map(|command| command.shown().to_owned()) {
         let title = |what: &str| format!("{} {ran}{what} in {name}", before.join(" "));
-        return [title(" errors"), title("")].into_iter().find(|title| fits(title)).map(|title| capitalised(&title));
+        return [title(" errors"), title("")]
+            .into_iter()
+            .find(|title| is_kept_whole(title))
+            .map(|title| capitalised(&title));
     }
     let told = [before, after].concat().join(" ");
     // `Them` and `here` stand for all of it.
@@ -433,7 +439,7 @@ fn is_before(deed: &Deed<'_>, round: &Round<'_>) -> bool {
 
 /// Returns a title made of what the agent concluded in a round: the first sentence whose verb has an object.
 fn concluded(timeline: &Timeline<'_>, round: &Round<'_>) -> Option<String> {
-    let said = chief(conclusion(timeline, round)?.text);
+    let said = chief_sentences(conclusion(timeline, round)?.text);
     said.iter().map(|said| without_doer(said)).find_map(|said| {
         let has_object = said.split_whitespace().nth(1).is_some_and(|second| !is_loose(second) || is_article(second));
         let title = label(said);

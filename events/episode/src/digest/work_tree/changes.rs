@@ -275,7 +275,7 @@ impl Changes {
     }
 }
 
-/// What has no ending may be a directory.
+/// A name without an extension may be a directory.
 fn is_file(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|name| name.contains('.'))
 }

@@ -1,4 +1,4 @@
-//! What becomes of the commits of a session: they are taken back, or pushed.
+//! Tells which commits of a session were taken back or pushed.
 
 use super::Fold;
 use super::tree::{Made, Unpushed};

@@ -32,23 +32,23 @@ pub enum Link {
     Holds,
     /// It does not follow from it.
     Broken,
-    /// Unknown, as the section has no record before it: the bytes, to be checked with the previous hash.
+    /// Unknown, as no earlier line has a record: the bytes, to be checked with the previous hash.
     Open(Vec<u8>),
 }
 
 /// Decoded lines, each with its number from 1.
 #[derive(Debug, Default)]
-pub struct Section {
+pub struct DecodedLines {
     /// The lines before the first invalid one.
     pub entries: Vec<(u64, Entry)>,
-    /// Why reading stopped before the end of the section.
+    /// Why reading stopped before the end of the lines.
     pub failed: Option<Error>,
 }
 
-impl Section {
+impl DecodedLines {
     /// Reads whole lines; `first` is the number of the first one. Accepts arbitrary bytes.
     pub fn read(bytes: &[u8], first: u64, keep_data: bool) -> Self {
-        let mut section = Self::default();
+        let mut lines = Self::default();
         let mut before = None;
         let mut scratch = Vec::new();
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
@@ -57,15 +57,15 @@ impl Section {
         for (number, end) in (first..).zip(ends) {
             let line = &bytes[std::mem::replace(&mut from, end + 1)..end];
             match read_line(line, number, &mut before, &mut scratch, keep_data) {
-                Ok(Entry::Skipped { items, .. }) => section.skip(number, items),
-                Ok(entry) => section.entries.push((number, entry)),
+                Ok(Entry::Skipped { items, .. }) => lines.skip(number, items),
+                Ok(entry) => lines.entries.push((number, entry)),
                 Err(error) => {
-                    section.failed = Some(error);
+                    lines.failed = Some(error);
                     break;
                 }
             }
         }
-        section
+        lines
     }
 
     fn skip(&mut self, number: u64, more: u64) {

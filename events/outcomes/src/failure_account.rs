@@ -1,4 +1,4 @@
-//! Where the words of a failure stand in a conversation, and what was said and done about it there.
+//! Finds the words of a failure in a conversation, and what was said and done about it.
 //!
 //! An account quotes. It claims no cause and no fix: the agent's words are given as the agent's words.
 
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fix::FixQuery;
 use super::mends::only_checks;
-use super::rate::time;
+use super::rate::format_time;
 use super::{MAX_TRIED, SHORT_CHARS};
 use baton_conversation::item::{Act, Body, Call, Item, Outcome, Verdict};
 use baton_episode::digest::{check_kind, one_line, programs, sentences_within};
@@ -23,7 +23,7 @@ const SAID_CHARS: usize = 1_000;
 const AGAIN_SHARE: f32 = 0.8;
 /// Minimum share of the failure's words in words of the agent that do not follow closely.
 const SAID_SHARE: f32 = 0.25;
-/// So many replies after a failure are taken to be about it, whatever their words.
+/// This many replies after a failure count as about it, whatever their words.
 const CLOSE_REPLIES: usize = 2;
 /// Maximum number of edits that are quoted, and of the lines of one.
 const MAX_EDITS: usize = 3;
@@ -109,7 +109,7 @@ impl<'q> AccountReader<'q> {
                 }
                 self.hear(item, text);
             }
-            // What a person's own command printed, of which the beginning is kept.
+            // Output of a person's own command; its beginning is kept.
             Body::Notice { text } if self.lines.contains(&item.line) => {
                 self.note(item, text, "output", None);
             }
@@ -169,7 +169,7 @@ impl<'q> AccountReader<'q> {
                 (before.times, self.is_open) = (times, true);
                 return true;
             }
-            // What was changed until the line came again did not help.
+            // Changes before the line came again did not help.
             for change in before.tried.iter().chain(&before.files).chain(&before.commands) {
                 tried.retain(|known| known != change);
                 tried.push(change.clone());
@@ -183,7 +183,7 @@ impl<'q> AccountReader<'q> {
             role: role.to_owned(),
             same: self.share >= 1.0,
             line: item.line,
-            at: time(millis(item.at)),
+            at: format_time(millis(item.at)),
             times,
             tried,
             ..FixAccount::default()
@@ -197,7 +197,7 @@ impl<'q> AccountReader<'q> {
             let text = sentences_within(text, SAID_CHARS);
             let session_id = String::new();
             self.replies += 1;
-            self.reply = Some(Quote { text, session_id, line: item.line, at: time(millis(item.at)) });
+            self.reply = Some(Quote { text, session_id, line: item.line, at: format_time(millis(item.at)) });
         }
     }
 
@@ -233,7 +233,7 @@ impl<'q> AccountReader<'q> {
             best.edits.push(format!("{path}: {}", call.added));
         }
         let Some(reply) = &self.reply else { return };
-        let fit = self.asked.fit(&reply.text);
+        let fit = self.asked.fit_of(&reply.text);
         if fit > self.fit.max(SAID_SHARE) || best.said.is_none() && self.replies <= CLOSE_REPLIES {
             self.fit = fit;
             best.said = Some(reply.clone());

@@ -1,14 +1,14 @@
-//! Failures, what was tried against them in vain, and what made them go away.
+//! Failures, attempts that did not fix them, and the change that did.
 //!
 //! The digest decides which later success resolves a failure, and what of what was changed in between mended it
-//! ([`Episode::errors`], [`Episode::mendings`]); what was tried in vain is read from the calls in between.
+//! ([`Episode::errors`], [`Episode::mendings`]); failed attempts are read from the calls in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{MAX_TRIED, MAX_TROUBLES, SHORT_CHARS, run};
+use super::{MAX_FAILURES, MAX_TRIED, SHORT_CHARS, run};
 use baton_conversation::record::Timestamp;
 use baton_episode::digest::{Action, Attempt, Episode, ErrorLine, Mend, Pointed, one_line};
-use baton_events::schema::outcomes::{Ended, Fix, Tried, Trouble, millis};
+use baton_events::schema::outcomes::{Ended, FailureHistory, Fix, Tried, millis};
 use baton_graph::{Surroundings, error_name, file_name};
 
 /// Maximum number of calls after a failure that are inspected.
@@ -17,17 +17,17 @@ const MAX_FOLLOWED: usize = 2_000;
 const MAX_AGAIN: usize = 40;
 
 /// Returns the failures of a session in transcript order.
-pub(super) fn troubles(
+pub(super) fn failure_histories(
     attempts: &[Attempt<'_>],
     episode: &Episode,
     at: &Surroundings<'_>,
     left_out: &mut impl FnMut(usize),
-) -> Vec<Trouble> {
+) -> Vec<FailureHistory> {
     let mut by_result: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for (index, attempt) in attempts.iter().enumerate() {
         by_result.entry(attempt.result_line).or_default().push(index);
     }
-    let first = episode.errors.len().saturating_sub(MAX_TROUBLES);
+    let first = episode.errors.len().saturating_sub(MAX_FAILURES);
     left_out(first);
     let reader = Reader { attempts, episode, by_result, cwd: episode.cwd.as_deref(), at };
     // Several error lines of one result are one failure.
@@ -44,7 +44,7 @@ struct Reader<'r> {
     at: &'r Surroundings<'r>,
 }
 
-/// What was changed since some attempt.
+/// Changes since an earlier attempt.
 #[derive(Clone, Default)]
 struct Changed {
     files: Vec<String>,
@@ -69,28 +69,28 @@ fn move_to_end(list: &mut Vec<String>, text: String) {
 }
 
 impl Reader<'_> {
-    fn read(&self, error: &ErrorLine, counted: &mut BTreeSet<(String, u64)>) -> Trouble {
+    fn read(&self, error: &ErrorLine, counted: &mut BTreeSet<(String, u64)>) -> FailureHistory {
         let failed = self.result(error.line, Some(&error.text));
         let text = failed.map(|(_, attempt)| attempt.error.as_str()).filter(|text| !text.is_empty());
         let text = text.unwrap_or(&error.text).to_owned();
-        let mut trouble = Trouble {
+        let mut failure = FailureHistory {
             error: error_name(&text),
             text,
             line: error.line,
             at: millis(error.at),
             times: 1,
-            ..Trouble::default()
+            ..FailureHistory::default()
         };
-        trouble.times = u32::from(counted.insert((trouble.error.clone(), error.line)));
+        failure.times = u32::from(counted.insert((failure.error.clone(), error.line)));
         let Some((index, failed)) = failed else {
             // A person reported it.
-            trouble.fix = self.fix(error);
-            return trouble;
+            failure.fix = self.fix(error);
+            return failure;
         };
         let subject = subject(failed);
-        (trouble.command, trouble.attempt) = (subject.first().cloned().unwrap_or_default(), describe(failed));
-        self.follow(index, error, &subject, &mut trouble, counted);
-        trouble
+        (failure.command, failure.attempt) = (subject.first().cloned().unwrap_or_default(), describe(failed));
+        self.follow(index, error, &subject, &mut failure, counted);
+        failure
     }
 
     /// Returns the attempt whose result is at a line; of several, the failed one whose error `text` contains.
@@ -109,7 +109,7 @@ impl Reader<'_> {
         index: usize,
         error: &ErrorLine,
         subject: &[String],
-        trouble: &mut Trouble,
+        failure: &mut FailureHistory,
         counted: &mut BTreeSet<(String, u64)>,
     ) {
         let resolved_at = error.resolution.as_ref().map(|resolution| self.shown(error, resolution).0);
@@ -122,20 +122,20 @@ impl Reader<'_> {
             let again = is_about(attempt, subject);
             match (&attempt.what, attempt.ended) {
                 (_, Ended::Failed) if again => {
-                    trouble.unsure = false;
+                    failure.unsure = false;
                     let changed = std::mem::take(&mut since);
                     // With another error it got past this one.
-                    if error_name(&attempt.error) != trouble.error {
+                    if error_name(&attempt.error) != failure.error {
                         continue;
                     }
-                    let new = counted.insert((trouble.error.clone(), attempt.result_line));
-                    trouble.times = trouble.times.saturating_add(u32::from(new));
-                    if new && trouble.again.len() < MAX_AGAIN {
-                        trouble.again.push(attempt.result_line);
+                    let new = counted.insert((failure.error.clone(), attempt.result_line));
+                    failure.times = failure.times.saturating_add(u32::from(new));
+                    if new && failure.again.len() < MAX_AGAIN {
+                        failure.again.push(attempt.result_line);
                     }
-                    (trouble.last_line, trouble.last_at) = (attempt.result_line, millis(attempt.at));
-                    if !changed.is_empty() && trouble.tried.len() < MAX_TRIED {
-                        trouble.tried.push(Tried {
+                    (failure.last_line, failure.last_at) = (attempt.result_line, millis(attempt.at));
+                    if !changed.is_empty() && failure.tried.len() < MAX_TRIED {
+                        failure.tried.push(Tried {
                             files: Changed::keep_last(changed.files),
                             commands: Changed::keep_last(changed.commands),
                             error: attempt.error.clone(),
@@ -144,18 +144,18 @@ impl Reader<'_> {
                         });
                     }
                 }
-                (_, Ended::Ok | Ended::Unknown) if again => trouble.unsure = true,
+                (_, Ended::Ok | Ended::Unknown) if again => failure.unsure = true,
                 (Action::Edit(path), Ended::Ok) => {
                     move_to_end(&mut since.files, file_name(path, self.cwd, self.at));
                 }
-                (Action::Command { ran, .. }, Ended::Ok) if ran.iter().any(run::counts) => {
+                (Action::Command { ran, .. }, Ended::Ok) if ran.iter().any(run::is_counted) => {
                     move_to_end(&mut since.commands, describe(attempt));
                 }
                 _ => {}
             }
         }
-        trouble.unsure &= error.resolution.is_none();
-        trouble.fix = self.fix(error);
+        failure.unsure &= error.resolution.is_none();
+        failure.fix = self.fix(error);
     }
 
     /// Returns the end of a failure, with what mended it.

@@ -4,15 +4,15 @@ use rpds::RedBlackTreeMapSync;
 
 /// Distinct values, each with how many times it was added and not removed. A clone shares what did not change.
 #[derive(Clone, Debug)]
-pub(super) struct Tally<T: Ord>(RedBlackTreeMapSync<T, u64>);
+pub(super) struct Multiset<T: Ord>(RedBlackTreeMapSync<T, u64>);
 
-impl<T: Ord> Default for Tally<T> {
+impl<T: Ord> Default for Multiset<T> {
     fn default() -> Self {
         Self(RedBlackTreeMapSync::default())
     }
 }
 
-impl<T: Ord> Tally<T> {
+impl<T: Ord> Multiset<T> {
     pub(super) fn add(&mut self, value: T) {
         let count = self.0.get(&value).copied().unwrap_or_default();
         self.0.insert_mut(value, count + 1);

@@ -10,7 +10,7 @@ use baton_conversation::record::SessionId;
 
 impl Extractor<'_> {
     /// Adds the relations of the session to others.
-    pub(super) fn lineage(&mut self, items: &[Item], first: Moment) {
+    pub(super) fn session_links(&mut self, items: &[Item], first: Moment) {
         if let Some(parent) = self.at.parent {
             let what = if self.title.is_empty() { String::new() } else { format!(": {}", self.title) };
             let fact = format!("{} spawned {}{what}", label_of(parent), self.name);
