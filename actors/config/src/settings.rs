@@ -54,13 +54,13 @@ pub struct Settings {
     pub llm_off: Option<Llm>,
     /// Settings of the notes for people.
     pub vault: Vault,
-    /// Where newer versions are asked for, and whether without being told to.
+    /// Where to ask for newer versions, and whether to do so daily.
     pub update: Update,
     /// What is shared with other machines, and where.
     pub relay: Relay,
     /// The sessions that came from another home.
     pub imported: ImportBoundary,
-    /// The home, without links: Baton itself works in it, and that is no session.
+    /// The home, with links resolved: Baton's own work in it is no session.
     pub home: Option<PathBuf>,
 }
 
@@ -69,9 +69,9 @@ pub struct Settings {
 pub struct Update {
     /// True to ask once a day.
     pub check: bool,
-    /// The address; `None`: that of the build.
+    /// The address; `None`: the one built in.
     pub url: Option<BaseUrl>,
-    /// The minisign key by which answers are signed; `None`: that of the build.
+    /// The minisign key that answers are signed with; `None`: the one built in.
     pub key: Option<String>,
 }
 
@@ -156,17 +156,17 @@ pub struct Vault {
 /// Sharing with other machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Relay {
-    /// True if anything is published or taken in.
+    /// True if anything is published or received.
     pub enabled: bool,
-    /// The relay.
+    /// The relay's address.
     pub url: Option<String>,
-    /// What the team calls the person; `None`: their user name.
+    /// The person's name in the team; `None`: their user name.
     pub name: Option<String>,
     /// Projects whose sessions are published.
     pub share: Vec<String>,
-    /// Where the keys lie; `None`: in the home.
+    /// The file of the keys; `None`: in the home.
     pub key_file: Option<PathBuf>,
-    /// What this home signs in to a server with.
+    /// The file with the credentials for a server.
     pub credentials_file: Option<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! Checks where notes may lie: neither among transcripts nor among Baton's own files.
+//! Checks the path of the notes, which must be neither among transcripts nor among Baton's own files.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
