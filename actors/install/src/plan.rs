@@ -34,7 +34,7 @@ pub(super) enum Kind {
         /// True if the backups are no longer needed.
         is_undone: bool,
     },
-    /// Replaces a file that is all ours, without a backup.
+    /// Replaces a file of our own, without a backup.
     Own { target: Target, text: String },
     /// Removes a file that we created, and its folder if that is empty then.
     Remove { target: Target, folder: Option<PathBuf> },

@@ -12,7 +12,7 @@ const RETENTION_DAYS_LOW: u64 = 30;
 /// The setting for how many days transcripts are kept.
 pub(super) const RETENTION: &str = "cleanupPeriodDays";
 
-/// The remark that an agent reads hooks from another file, whose form is not sure.
+/// The remark that an agent reads hooks from another file, whose form is uncertain.
 pub fn instead(title: &str, path: &Path) -> String {
     format!(
         "{title} reads hooks from {} while that is there, and its versions differ in that file's form: Baton installs none \

@@ -13,7 +13,7 @@ const REPORT: &str = include_str!("report.js");
 /// Time after which an event is no longer waited for, in milliseconds; the hook ends long before that.
 const LIMIT_MS: u64 = 5_000;
 
-/// What there is at the script's path.
+/// The state of the file at the script's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// Nothing.
@@ -22,7 +22,7 @@ pub enum Found {
     This,
     /// Another version of it.
     Otherwise,
-    /// A file of somebody else.
+    /// A file that is not ours.
     Foreign,
 }
 
@@ -60,7 +60,7 @@ impl Installer {
         text(&self.hook_command, self.host)
     }
 
-    /// Plans to write the script; `None` if it is up to date. A file of somebody else is refused.
+    /// Plans to write the script; `None` if it is up to date. A file that is not ours is refused.
     pub(super) fn plan_script(&self, path: &Path) -> Result<Option<Change>, Error> {
         let (target, text) = (Target::read(path)?, self.script());
         match compare(target.text.as_deref(), &text) {
