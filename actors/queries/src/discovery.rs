@@ -1,4 +1,4 @@
-//! Finds transcripts that were not read yet, and has them read.
+//! Finds unread transcripts and makes sessions read them.
 
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
