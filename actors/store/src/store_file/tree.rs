@@ -20,9 +20,9 @@ use baton_conversation::transcript::{Lines, MessageFiles, SessionFiles, Tree, st
 use super::{Rendered, SessionSeen, database};
 use crate::plain_file;
 
-/// Age from which on a session is not looked at for messages that are written to in place.
+/// Age from which a session is not checked for messages changed in place.
 const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
-/// Most files in a folder that are looked at.
+/// Most files read in a folder.
 const MAX_ENTRIES: usize = 50_000;
 const ENDING: &str = ".json";
 
@@ -62,7 +62,7 @@ fn in_databases(agent: Agent, tree: &Path) -> io::Result<BTreeSet<String>> {
             Ok(sessions) => {
                 known.extend(sessions.iter().filter_map(|seen| Some(seen.path.rsplit(['/', '\\']).next()?.to_owned())));
             }
-            // It has none, and never will.
+            // The database has none, and never will.
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {}
             Err(error) => return Err(error),
         }
