@@ -71,7 +71,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         let installer = Installer::new(Host::Claude, args.scope, environment, &directory)?;
         return plugin(&installer, &directory.join(folder), &output);
     }
-    if let Some(done) = of_project(environment, &args.agents, args.project.as_deref(), true, args.dry_run)? {
+    if let Some(done) = install_for_project(environment, &args.agents, args.project.as_deref(), true, args.dry_run)? {
         return Ok(done);
     }
     let installers = installers(environment, &args.agents, args.scope)?;
@@ -122,7 +122,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
 
 /// Has the sessions that an agent keeps in a project read, or no longer: there is nothing else to set up in it. `None` if
 /// others are to be set up.
-pub(super) fn of_project(
+pub(super) fn install_for_project(
     environment: &Environment,
     agents: &[Host],
     project: Option<&str>,
@@ -175,7 +175,7 @@ pub(super) fn of_project(
 pub(super) fn installers(environment: &Environment, named: &[Host], scope: Scope) -> Result<Vec<Installer>, Error> {
     let hosts = match (named, scope) {
         ([], Scope::Project) => vec![Host::Claude],
-        ([], Scope::User) => Host::found(environment),
+        ([], Scope::User) => Host::detect(environment),
         (named, Scope::Project) if named.iter().any(|host| *host != Host::Claude) => {
             return Err(Error::Usage(
                 "only Claude Code can be set up for a project: leave out --scope project, or name only `claude`"

@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 use baton_base::transcript_file;
 use serde_json::Value;
 
@@ -56,12 +56,12 @@ pub enum Error {
 
 /// What to do about an error of the system, as an imperative phrase.
 fn remedy(error: &io::Error) -> &'static str {
-    match Obstacle::from_error(error) {
-        Obstacle::Full => "free space on its disk",
-        Obstacle::ReadOnly => "make its file system writable (`mount -o remount,rw`)",
-        Obstacle::Forbidden => "make it and its folder readable and writable for you (`chown`, `chmod u+rwX`)",
-        Obstacle::Failing => "save the data of its disk, which is failing",
-        Obstacle::Other => "mend that",
+    match IoCause::from_error(error) {
+        IoCause::Full => "free space on its disk",
+        IoCause::ReadOnly => "make its file system writable (`mount -o remount,rw`)",
+        IoCause::Forbidden => "make it and its folder readable and writable for you (`chown`, `chmod u+rwX`)",
+        IoCause::Failing => "save the data of its disk, which is failing",
+        IoCause::Other => "mend that",
     }
 }
 

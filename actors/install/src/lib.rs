@@ -1,5 +1,5 @@
-//! Sets Baton up in an agent: hooks in its settings, the MCP server, and if it is asked for a block in its instructions;
-//! in Claude Code also all of it as a plugin. [`agents`] says what each agent has, and where.
+//! Sets Baton up in an agent: hooks in its settings, the MCP server, and on request a block in its instructions; for
+//! Claude Code also all of it as a plugin. [`agents`] lists what each agent has, and where.
 //!
 //! The files changed here belong to other programs. So everything is planned and shown first, only Baton's own entries
 //! are touched, and removing them restores the files byte for byte.
@@ -206,8 +206,9 @@ impl Installer {
             plan.changes.extend(self.plan_script(path)?);
         }
         if let (Host::Codex, Some(config)) = (self.host, &self.files.servers) {
-            let found = hooks::find(&hooks::CLAUDE, &self.value(&Target::read(&self.files.settings)?)?);
-            let untrusted = hooks::untrusted(&codex_config::read(config)?, &self.files.settings, &found);
+            let found = hooks::find(&hooks::CLAUDE_AND_CODEX, &self.value(&Target::read(&self.files.settings)?)?);
+            let untrusted =
+                hooks::events_codex_does_not_run(&codex_config::read(config)?, &self.files.settings, &found);
             plan.remarks.extend((!plan.changes.is_empty() || !untrusted.is_empty()).then(|| {
                 "Codex runs no hook that you have not trusted: start `codex` once and accept them where it says that hooks \
                  need review"
@@ -343,7 +344,7 @@ impl Installer {
     pub fn write_plugin(&self, folder: &Path) -> Result<Vec<PathBuf>, Error> {
         for (path, is_project) in &self.other_places {
             let target = Target::read(path)?;
-            if !hooks::find(&hooks::CLAUDE, &self.value(&target)?).is_empty() {
+            if !hooks::find(&hooks::CLAUDE_AND_CODEX, &self.value(&target)?).is_empty() {
                 return Err(Error::Settings(path.clone(), *is_project));
             }
         }

@@ -126,7 +126,7 @@ pub(super) fn recover(
     if report.checkpoint.is_none() {
         survey.read_segments()?;
     }
-    report.cut = survey.keep_cut(&*files, now)?;
+    report.cut = survey.save_torn_tail(&*files, now)?;
     let mut writer = survey.open_writer(files, segment_bytes)?;
     report.restored = survey.restore_from_index(&mut writer)?;
 

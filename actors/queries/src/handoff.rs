@@ -88,7 +88,7 @@ impl Handoffs {
         }
         let place = signal.place.as_ref()?;
         self.hooks.closed(signal, half_way_to(until)).await;
-        let begun = self.begun(id, until).await;
+        let begun = self.beginning(id, until).await;
         let table = self.catalog().table.now();
         let wanted = criteria_for(&table, id, &place.project, begun)?;
         let chosen = self.choose(&wanted, until).await?;
@@ -101,7 +101,7 @@ impl Handoffs {
     }
 
     /// How a session began or was last opened, if its hooks reported that and it can be read in time.
-    async fn begun(&self, id: &SessionId, until: Instant) -> Option<SignalDetail> {
+    async fn beginning(&self, id: &SessionId, until: Instant) -> Option<SignalDetail> {
         let (journal, stream) = (self.journal.clone(), StreamId::session(id));
         let reading = baton_base::task::spawn_blocking(move || {
             let records = journal.read_stream(&stream, SequenceNumber(0), FIRST_EVENTS).ok()?;
@@ -137,7 +137,7 @@ impl Handoffs {
         let wanted = Criteria { project, excluded: Vec::new(), first: None, after: None };
         let chosen = self.choose(&wanted, until).await?;
         let taken_by = claimer(&self.catalog().table.now(), &chosen.id, chosen.current.uuid, None);
-        Some(self.written(&chosen, Occasion::Handoff, taken_by.as_ref(), until).await)
+        Some(self.write_text(&chosen, Occasion::Handoff, taken_by.as_ref(), until).await)
     }
 
     /// Chooses the candidate. Waits for one that is being indexed.
@@ -181,16 +181,16 @@ impl Handoffs {
                 return None;
             }
             let chosen = HandoffSource { id: id.clone(), row, current, facts };
-            let text = self.written(&chosen, Occasion::Compaction, None, until).await.text;
+            let text = self.write_text(&chosen, Occasion::Compaction, None, until).await.text;
             return Some(text).filter(|text| !text.is_empty());
         }
     }
 
     async fn text(self: &Arc<Self>, chosen: &HandoffSource, until: Instant) -> String {
-        self.written(chosen, Occasion::Handoff, None, until).await.text
+        self.write_text(chosen, Occasion::Handoff, None, until).await.text
     }
 
-    async fn written(
+    async fn write_text(
         self: &Arc<Self>,
         chosen: &HandoffSource,
         occasion: Occasion,
@@ -203,7 +203,9 @@ impl Handoffs {
         let author = table.author(&chosen.id).cloned();
         let changed = match occasion {
             // Another machine's files are not looked at here.
-            Occasion::Handoff if author.is_none() => changes::since(&self.looks, state, &chosen.facts, until).await,
+            Occasion::Handoff if author.is_none() => {
+                changes::changed_since(&self.looks, state, &chosen.facts, until).await
+            }
             Occasion::Handoff | Occasion::Compaction => Vec::new(),
         };
         let about = About {

@@ -21,8 +21,8 @@ use super::SESSIONS_NAMED;
 use super::client::{ClientRef, QueryError, failure};
 use super::discovery::Discovery;
 use baton_base::actor_address::CallError;
-use baton_base::io_remedy::Obstacle;
-use baton_base::journal_health::Outage;
+use baton_base::io_remedy::IoCause;
+use baton_base::journal_health::JournalHealth;
 use baton_base::limits;
 use baton_base::throttle::Throttle;
 use baton_base::transcript_file::FileSeen;
@@ -102,7 +102,7 @@ pub(super) struct FreshMemory<'a> {
     pub(super) discovery: Discovery<'a>,
     pub(super) coverage: Coverage<'a>,
     pub(super) journal: &'a dyn Journal,
-    pub(super) outage: &'a Outage,
+    pub(super) outage: &'a JournalHealth,
     pub(super) progress: &'a watch::Receiver<Backlog>,
     pub(super) throttle: &'a Throttle,
 }
@@ -352,7 +352,7 @@ fn split_by_bound(chosen: Vec<StaleSession>, fit: u64, most: usize) -> (Vec<Stal
 /// The failure while the memory is not available: the reason and the remedy.
 pub(super) fn memory_unavailable(indexer: &indexer::Handle) -> Failure {
     let message = match indexer.memory().1 {
-        Some(why) => format!("the searchable memory cannot be opened: {why}; {}", Obstacle::in_message(&why).remedy()),
+        Some(why) => format!("the searchable memory cannot be opened: {why}; {}", IoCause::in_message(&why).remedy()),
         None => "the searchable memory is being rebuilt; search again in a moment".to_owned(),
     };
     failure(code::INTERNAL, redact(&message).into_owned())

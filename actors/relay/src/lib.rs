@@ -6,7 +6,7 @@
 //! - `record`: what was accepted and published, on disk
 //! - `inbound`, `outbound`: one message in, one session out
 //! - `team`: the state of it all, and the rounds that keep it current; `membership`: how a team begins, grows and is left
-//! - `report`: what is told of it; `verify`: whether what was taken in is whole; `told`: parts of it
+//! - `report`: what is wording of it; `verify`: whether what was taken in is whole; `told`: parts of it
 //!   in words; `git`: a folder that is a checkout
 //!
 //! Nothing of a project leaves before a person named it in `relay.share`, and no round runs while `relay.enabled` is false:
@@ -38,9 +38,9 @@ mod record;
 mod report;
 mod seal;
 mod team;
-pub mod told;
 mod transport;
 mod verify;
+pub mod wording;
 
 #[cfg(test)]
 mod conformance;

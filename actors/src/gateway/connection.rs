@@ -108,7 +108,7 @@ impl Client for LineWriter {
         self.stopping.clone()
     }
 
-    fn stay(&self) -> bool {
+    fn hold_open(&self) -> bool {
         self.slot.hold_open()
     }
 }

@@ -116,7 +116,7 @@ impl Embedder {
     pub fn progress(&self) -> Progress {
         let mut progress = self.lock_progress().clone();
         if let Some(in_use) = self.in_use().filter(|_| progress.problem.is_none()) {
-            progress.problem = in_use.client.health().map(|down| describe(&down.failure));
+            progress.problem = in_use.client.current_pause().map(|down| describe(&down.failure));
         }
         progress
     }
@@ -134,8 +134,8 @@ impl Embedder {
         let Some(text) = passage(&question.words) else { return Meant::default() };
         let pending = self.lock_progress().pending;
         if in_use.table.count() == 0 {
-            return match in_use.client.health() {
-                Some(down) => told(format!("down: {}", down.failure.what())),
+            return match in_use.client.current_pause() {
+                Some(down) => told(format!("down: {}", down.failure.describe())),
                 None => told(behind(pending)),
             };
         }
@@ -149,7 +149,7 @@ impl Embedder {
                     Some(vector) => self.lock_cache().put(key, vector),
                     None => return told("down: the endpoint gives no vector".to_owned()),
                 },
-                Err(failure) => return told(format!("down: {}", failure.what())),
+                Err(failure) => return told(format!("down: {}", failure.describe())),
             },
         };
         match Meaning::new(in_use.table.clone(), &vector) {
@@ -213,5 +213,5 @@ fn behind(pending: u64) -> String {
 
 /// Describes a failure and its remedy.
 fn describe(failure: &Failure) -> (String, String) {
-    (failure.what(), failure.next_step().to_owned())
+    (failure.describe(), failure.next_step().to_owned())
 }

@@ -233,7 +233,7 @@ impl Enricher {
         let llm = settings.llm.as_ref()?;
         price(settings, llm).err().or_else(|| {
             let missing = llm.endpoint.key.as_ref().and_then(baton_model::key_problem)?;
-            Some((missing.what(), missing.next_step().to_owned()))
+            Some((missing.describe(), missing.next_step().to_owned()))
         })
     }
 
@@ -315,13 +315,13 @@ impl Enricher {
         }
         // Ignore the health of another endpoint.
         let client = self.client().filter(|client| client.endpoint() == &llm.endpoint);
-        let down = client.and_then(|client| client.health()).filter(|down| !down.again_in.is_zero());
+        let down = client.and_then(|client| client.current_pause()).filter(|down| !down.again_in.is_zero());
         if let Some(down) = down {
             let again = i64::try_from(down.again_in.as_millis()).unwrap_or(i64::MAX);
             return wake.min(now.plus_ms(again.saturating_add(1)));
         }
         // After a failure, only one call is made; once it succeeds, all are.
-        let is_tried = self.client().is_some_and(|it| it.endpoint() == &llm.endpoint && it.health().is_some());
+        let is_tried = self.client().is_some_and(|it| it.endpoint() == &llm.endpoint && it.current_pause().is_some());
         let most = if is_tried { 1 } else { llm.max_concurrency };
         let today = self.budgets.today(&table, now);
         for (id, content) in due {

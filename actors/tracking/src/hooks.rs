@@ -7,12 +7,12 @@
 mod closes;
 mod drain;
 mod intake;
-pub mod lineage;
 mod offers;
 mod presence;
 mod recent;
 mod spool;
 mod statistics;
+pub mod succession;
 mod transcript_path;
 
 use std::path::PathBuf;
@@ -31,20 +31,20 @@ use crate::transcript_roots::Roots;
 use crate::watcher;
 use baton_base::bounded_fs::BoundedFs;
 use baton_base::clock::Clock;
-use baton_base::journal_health::Outage;
+use baton_base::journal_health::JournalHealth;
 use baton_config::settings::SettingsReader;
 use baton_journal::session_table::TableReader;
 
 use drain::DrainState;
 pub use drain::watch;
 pub use intake::Ignored;
-use lineage::{Lineage, Start};
 use offers::Offers;
 pub use presence::Present;
 use presence::ServerConnections;
 use recent::RecentHooks;
 use spool::Spool;
 use statistics::Statistics;
+use succession::{Start, Succession};
 
 /// Time limit for a signal to become durable before its hook is told that it failed.
 const RECORD: Duration = Duration::from_secs(10);
@@ -66,7 +66,7 @@ pub struct Options {
     /// Learns which transcripts to look at.
     pub watcher: watcher::Handle,
     /// Whether the log accepts writes.
-    pub outage: Outage,
+    pub outage: JournalHealth,
     /// True while the daemon is stopping.
     pub stopping: watch::Receiver<bool>,
 }
@@ -74,7 +74,7 @@ pub struct Options {
 /// Takes in hooks; see the module documentation.
 pub struct Hooks {
     options: Options,
-    lineage: Lineage,
+    succession: Succession,
     recent: RecentHooks,
     statistics: Statistics,
     spool: Arc<Spool>,
@@ -122,7 +122,7 @@ impl Hooks {
     /// Reads the previous counts; nothing else is kept across starts. Blocks for a short read.
     pub fn open(options: Options) -> Self {
         Self {
-            lineage: Lineage::default(),
+            succession: Succession::default(),
             recent: RecentHooks::default(),
             statistics: Statistics::open(&options.home, options.clock.now()),
             spool: Arc::new(Spool::of(&options.home)),
@@ -135,7 +135,7 @@ impl Hooks {
     }
 
     /// Takes in a hook.
-    pub async fn take(&self, hook: &HookParams) -> Taken {
+    pub async fn handle(&self, hook: &HookParams) -> Taken {
         let taken = match self.examine(hook).await {
             Ok(checked) => self.follow(&hook.id, checked).await,
             Err(ignored) => Taken::Ignored(ignored),
@@ -237,7 +237,7 @@ impl Hooks {
     }
 
     async fn record(&self, id: &str, checked: CheckedHook) -> Taken {
-        let follows = self.lineage(&checked);
+        let follows = self.predecessor(&checked);
         let call = call(id, &checked, follows.clone());
         // Do not read the transcript first: the acknowledgement must not wait for it.
         let signalled = self.options.supervisor.signal(&checked.session, None, call, RECORD).await;
@@ -256,13 +256,13 @@ impl Hooks {
         }
         match &taken {
             Taken::Recorded(_) | Taken::Known(_) => self.look(&checked),
-            _ => self.lineage.unfollow(&checked.session),
+            _ => self.succession.unfollow(&checked.session),
         }
         taken
     }
 
     /// Returns the session that a starting session follows, or notes that a session was left for another.
-    fn lineage(&self, checked: &CheckedHook) -> Option<SessionId> {
+    fn predecessor(&self, checked: &CheckedHook) -> Option<SessionId> {
         let after = match (checked.kind, checked.detail?) {
             (_, SignalDetail::Clear) => CloseReason::HookClear,
             (_, SignalDetail::Resume) | (SignalKind::SessionStart, SignalDetail::Fork) => CloseReason::HookResume,
@@ -271,11 +271,11 @@ impl Hooks {
         let (session, place, at) = (&checked.session, checked.place.as_ref(), checked.at);
         match checked.kind {
             SignalKind::SessionEnd => {
-                self.lineage.left(&self.options.table.now(), session, after, place, at);
+                self.succession.left(&self.options.table.now(), session, after, place, at);
                 None
             }
             SignalKind::SessionStart => {
-                self.lineage.follows(&self.options.table.now(), &Start { session, after, place: place?, at })
+                self.succession.follows(&self.options.table.now(), &Start { session, after, place: place?, at })
             }
             _ => None,
         }

@@ -4,6 +4,7 @@
 //! takes it from the journal into the searchable memory. A job that panics is reported as failed. If this actor fails,
 //! its queued jobs are lost: their sessions still owe them and hand them out again.
 
+mod append_state;
 mod conversation_builder;
 mod covering;
 mod dispatch;
@@ -19,7 +20,6 @@ mod restore;
 pub mod shortening;
 mod sweep;
 mod sync_batch;
-mod tally;
 mod under_way;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -456,7 +456,7 @@ impl State {
                 (self.under_way.clone(), self.slot.clone(), self.options.throttle.clone());
             self.collecting = true;
             if is_forgotten {
-                self.caches.tallies.remove(&session);
+                self.caches.append_states.remove(&session);
             }
             let (chunks, left_out, myself) = (self.options.chunks.clone(), self.left_out.clone(), myself.clone());
             baton_base::task::spawn(async move {

@@ -36,7 +36,7 @@ use crate::watcher;
 use baton_base::actor_address;
 use baton_base::actor_address::CallError;
 use baton_base::clock::Clock;
-use baton_base::journal_health::Outage;
+use baton_base::journal_health::JournalHealth;
 use baton_base::throttle::{Permit, Throttle, Urgency};
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::SettingsReader;
@@ -68,7 +68,7 @@ pub struct Options {
     /// Starts, rests and restarts sessions.
     pub supervisor: Arc<dyn Supervisor>,
     /// Learns whether the log accepts writes.
-    pub outage: Outage,
+    pub outage: JournalHealth,
     /// State of other sessions: a subagent is forgotten together with its parent, and clones are one project.
     pub table: TableReader,
     /// Decides which project a session is recorded in.
@@ -355,7 +355,7 @@ impl State {
             AppendError::Closed => self.aggregate = None,
         }
         tracing::debug!(session = %self.id, %error, "event not recorded");
-        self.options.outage.refused(&reason, self.options.clock.now());
+        self.options.outage.record_failure(&reason, self.options.clock.now());
         self.options.supervisor.unrecorded(self.id.clone());
         // A running job still answers its waiters when it ends.
         if self.in_flight.is_none() {
@@ -408,7 +408,7 @@ impl State {
         let recorded = events.clone();
         let aggregate = self.aggregate.as_mut().expect("rehydrated before any message is handled");
         self.stream.record(aggregate, events, &metadata, now).await?;
-        self.options.outage.taken(now);
+        self.options.outage.record_success(now);
         recorded.iter().for_each(|event| self.log_event(event, before.as_ref(), failed));
         Ok(Ok(()))
     }

@@ -18,7 +18,7 @@ mod degraded;
 mod dispatch;
 mod due;
 mod failures;
-mod idle;
+mod resting;
 mod timer;
 
 use std::collections::{BTreeMap, BTreeSet};

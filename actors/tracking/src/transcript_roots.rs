@@ -472,7 +472,7 @@ pub fn holds_nothing(agent: Agent, directory: &Path) -> bool {
 fn usual_roots() -> Vec<Root> {
     let user = std::env::home_dir().filter(|home| home.is_absolute());
     let main = |home: &PathBuf, agent: Agent| Root::of_agent(agent, &home.join(agent.home().directory));
-    let all = |home: &PathBuf, agent: Agent| [main(home, agent), Root::also_of(agent, home).collect()].concat();
+    let all = |home: &PathBuf, agent: Agent| [main(home, agent), Root::additional(agent, home).collect()].concat();
     user.iter().flat_map(|home| Agent::ALL.iter().flat_map(move |agent| all(home, *agent))).collect()
 }
 

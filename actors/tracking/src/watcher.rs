@@ -439,7 +439,7 @@ impl State {
         let answered = seen.answered.iter().map(|looked| {
             let is_silent = self.hung.iter().any(|hung| hung.projects == looked.root.projects);
             let exists = looked.identity.is_some();
-            let swept = || if is_silent { Some(Swept::Hung) } else { self.changes.swept(looked) };
+            let swept = || if is_silent { Some(Swept::Hung) } else { self.changes.sweep_status(looked) };
             RootSeen { path: looked.root.projects.clone(), exists, swept: exists.then(swept).flatten() }
         });
         let hung = seen.hung.iter().map(|root| root.projects.clone());

@@ -39,7 +39,7 @@ use crate::archive::track_notes;
 use baton_tracking::indexer;
 
 use baton_journal::session_table::{TableFold, TableReader};
-use baton_journal::{Auditor, Finding, Fold, Journal, Rows, Verified};
+use baton_journal::{Finding, Fold, Journal, Rows, Verified, VerifyVisitor};
 
 pub(crate) use home::index_beyond;
 pub use home::verify_home;
@@ -328,7 +328,7 @@ impl Rows for Folding<'_, '_> {
     }
 }
 
-impl Auditor for Folding<'_, '_> {
+impl VerifyVisitor for Folding<'_, '_> {
     fn rows(&mut self) -> Option<&mut dyn Rows> {
         Some(self)
     }

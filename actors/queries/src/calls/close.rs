@@ -94,7 +94,7 @@ pub(crate) async fn close(
         closed => answers::close(&id, closed.map(|(closed, _)| closed)),
     };
     if is_closed && answer.status == "success" && answer.episode_uuid.is_some() {
-        answer.message.push_str(&enrichment::of_closed(catalog, enricher, &id));
+        answer.message.push_str(&enrichment::close_suffix(catalog, enricher, &id));
     }
     let row = catalog.table.now().get(&id).cloned();
     if answer.episode_uuid.is_some() && row.is_some_and(|row| catalog.table.now().is_deleted(&row)) {

@@ -112,7 +112,7 @@ fn problems(enrichment: &answer::Enrichment, shown: &Shown, table: &SessionTable
 }
 
 /// The suffix of a close's message: `; a model enriches it …`.
-pub(super) fn of_closed(catalog: &Catalog, enricher: &Enricher, id: &SessionId) -> String {
+pub(super) fn close_suffix(catalog: &Catalog, enricher: &Enricher, id: &SessionId) -> String {
     let settings = catalog.settings.now();
     if settings.llm.is_none() {
         return "; enrichment is off".to_owned();

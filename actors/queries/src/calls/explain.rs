@@ -47,7 +47,7 @@ impl Explain {
     ) -> Result<answer::Explain, QueryError> {
         let named = asked.session.as_deref();
         if let Some((uuid, added)) = named.and_then(|text| memo::find_visible(resolver.catalog(), text)) {
-            return self.of_memo(uuid, added, SequenceNumber(asked.after)).await;
+            return self.explain_memo(uuid, added, SequenceNumber(asked.after)).await;
         }
         let id = resolver.requested_session(named, &asked.caller).await?;
         let table = resolver.catalog().table.now();
@@ -74,7 +74,7 @@ impl Explain {
     }
 
     /// Explains a memo. It has no owed work: what is recorded is searched.
-    async fn of_memo(self, uuid: Uuid, added: Memo, after: SequenceNumber) -> Result<answer::Explain, QueryError> {
+    async fn explain_memo(self, uuid: Uuid, added: Memo, after: SequenceNumber) -> Result<answer::Explain, QueryError> {
         let read = baton_base::task::spawn_blocking(move || {
             let policy = self.rows.conversations.catalog().settings.now().policy.clone();
             let (events, next) = self.events(&StreamId::memo(uuid), false, after, &policy)?;
@@ -172,7 +172,7 @@ impl Explain {
         );
         let degraded = self.degraded.now();
         let failing = degraded.iter().filter(|failing| failing.session() == Some(id));
-        notes.extend(failing.map(|failing| format!("{}: {}", failing.what(), failing.fix())));
+        notes.extend(failing.map(|failing| format!("{}: {}", failing.describe(), failing.fix())));
         drop(degraded);
         let counts = &state.counts;
         if counts.malformed > 0 {

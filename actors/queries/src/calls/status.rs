@@ -23,8 +23,8 @@ use crate::discovery::Discovery;
 use crate::formats;
 use crate::session_states_file::SessionStatesFile;
 use baton_base::clock::Clock;
-use baton_base::io_remedy::Obstacle;
-use baton_base::journal_health::Outage;
+use baton_base::io_remedy::IoCause;
+use baton_base::journal_health::JournalHealth;
 use baton_base::latest::Latest;
 use baton_base::limits;
 use baton_config::configuration::Configuration;
@@ -63,7 +63,7 @@ pub(crate) struct StatusReport<'a> {
     pub(crate) daemon: &'a DaemonInfo,
     pub(crate) discovery: Discovery<'a>,
     pub(crate) journal: &'a dyn Journal,
-    pub(crate) outage: &'a Outage,
+    pub(crate) outage: &'a JournalHealth,
     pub(crate) indexer: &'a indexer::Handle,
     pub(crate) progress: &'a watch::Receiver<Progress>,
     pub(crate) degraded: &'a Latest<Vec<Degraded>>,
@@ -109,7 +109,7 @@ impl StatusReport<'_> {
             what: format!("nothing new is recorded since {}: {}", refusal.since, refusal.reason),
             fix: format!(
                 "{}; it is tried every few seconds, and nothing that was acknowledged is lost",
-                Obstacle::in_message(&refusal.reason).remedy()
+                IoCause::in_message(&refusal.reason).remedy()
             ),
         }));
         problems.extend(self.configuration.mistakes().iter().map(|mistake| answer::Problem {
@@ -137,8 +137,8 @@ impl StatusReport<'_> {
             self.roots.with_origin().into_iter().map(|(root, by)| (root.projects, (root.agent, by))).collect();
         problems.extend(self.daemon.log_problem.iter().chain(&log.problem).map(|what| answer::Problem {
             what: what.clone(),
-            fix: match Obstacle::in_message(what) {
-                Obstacle::Other => "see `daemon.log`; `baton log verify` tells whether everything is whole".to_owned(),
+            fix: match IoCause::in_message(what) {
+                IoCause::Other => "see `daemon.log`; `baton log verify` tells whether everything is whole".to_owned(),
                 known => format!("nothing that was acknowledged is lost; {}", known.remedy()),
             },
         }));
@@ -350,7 +350,7 @@ async fn roots(roots: &Roots, overview: &Overview) -> Vec<(PathBuf, bool, bool)>
 
 /// A problem caused by the system, with its remedy.
 fn lasting(what: String) -> answer::Problem {
-    let fix = format!("{}; it is tried again every few seconds", Obstacle::in_message(&what).remedy());
+    let fix = format!("{}; it is tried again every few seconds", IoCause::in_message(&what).remedy());
     answer::Problem { what, fix }
 }
 

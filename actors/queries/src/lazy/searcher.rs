@@ -15,7 +15,7 @@ use baton_views::visibility;
 use super::{FreshMemory, Request, memory_unavailable};
 use crate::SESSIONS_NAMED;
 use crate::client::{ClientRef, QueryError};
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 use baton_memory::Searcher;
 use baton_tracking::indexer::Want;
 
@@ -96,7 +96,7 @@ impl FreshMemory<'_> {
     /// A note for the answer if something new cannot be indexed.
     fn not_indexed_note(&self, pending: u64) -> Option<String> {
         let explain = |what: &str, why: &str| {
-            let note = format!("{what}, so the answer lacks it: {why}; {}", Obstacle::in_message(why).remedy());
+            let note = format!("{what}, so the answer lacks it: {why}; {}", IoCause::in_message(why).remedy());
             redact(&note).into_owned()
         };
         match self.outage.lasting().filter(|_| pending > 0) {

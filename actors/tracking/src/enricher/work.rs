@@ -21,7 +21,7 @@ use super::{Enricher, RECORD, RETRY, call_of, price};
 use crate::session::{Asking, NotAsked};
 use baton_base::actor_address::CallError;
 use baton_config::settings::{Llm, Settings};
-use baton_model::{ChatRequest, Client, Failure, Kind, Message, Role, Turn};
+use baton_model::{ChatRequest, Client, Failure, Kind, Message, Role, WhenPaused};
 
 /// The enrichment of one session.
 struct Work<'a> {
@@ -156,7 +156,7 @@ impl Enricher {
 
     /// Remembers a failure that stops all enrichment.
     fn note_problem(&self, failure: &Failure) -> Outcome {
-        let (what, fix) = (failure.what(), failure.next_step());
+        let (what, fix) = (failure.describe(), failure.next_step());
         self.known().problem = Some((what.clone(), fix.to_owned()));
         Outcome::Failed { why: format!("{what}; {fix}"), is_of_endpoint: true }
     }
@@ -193,9 +193,10 @@ impl Work<'_> {
         let enricher = self.enricher;
         let settings = &enricher.options.settings;
         let room = enricher.permits.acquire(|| settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency)).await;
-        if let Some(down) = self.client.health().filter(|down| !self.by.is_person() && !down.again_in.is_zero()) {
+        if let Some(down) = self.client.current_pause().filter(|down| !self.by.is_person() && !down.again_in.is_zero())
+        {
             // Nothing would be sent; work goes on once the endpoint is asked again.
-            return Err(Outcome::failed(down.failure.what()));
+            return Err(Outcome::failed(down.failure.describe()));
         }
         let left = self.next_request(complaint.as_ref()).await?;
         let (mut taken, price) = self.reserve_cost(&left).await?;
@@ -222,8 +223,8 @@ impl Work<'_> {
         // Until the real cost is known.
         taken.spent = estimate;
         let begun = Instant::now();
-        let turn = if self.by.is_person() { Turn::AtOnce } else { Turn::Waits };
-        let replied = self.client.chat(&chat_request(&request), llm.timeout, turn).await;
+        let when_paused = if self.by.is_person() { WhenPaused::AsksAnyway } else { WhenPaused::Fails };
+        let replied = self.client.chat(&chat_request(&request), llm.timeout, when_paused).await;
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         drop(room);
         let EndedCall { came, tokens, nanos } = EndedCall::of(replied, &self.read.lines, price.as_ref());
@@ -352,7 +353,7 @@ impl Work<'_> {
                 };
                 let outcome = match failure.is_of_request() {
                     true => {
-                        let (what, fix) = (failure.what(), next_step(&failure));
+                        let (what, fix) = (failure.describe(), next_step(&failure));
                         enricher.known().rejected = Some((what.clone(), fix.to_owned()));
                         Outcome::failed(format!("{what}; {fix}"))
                     }

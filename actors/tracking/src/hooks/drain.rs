@@ -131,7 +131,7 @@ impl Hooks {
             // Keep the order of the session's signals.
             return true;
         }
-        let taken = self.take(&hook).await;
+        let taken = self.handle(&hook).await;
         if let Taken::Recorded(checked) | Taken::Known(checked) | Taken::Accepted(checked) = &taken {
             self.take_spooled(checked).await;
         }

@@ -18,7 +18,7 @@ use baton_events::session::{Signal, SignalKind};
 use baton_protocol::Caller;
 use uuid::Uuid;
 
-use super::{Hooks, RECORD, lineage};
+use super::{Hooks, RECORD, succession};
 use crate::session::SignalCall;
 
 /// The connected servers by connection number.
@@ -63,7 +63,7 @@ impl Hooks {
     /// Returns the session that a caller works in now, from its environment and from what hooks reported since.
     fn served(&self, caller: &Caller) -> Option<SessionId> {
         let session = SessionId::new(caller.agent_session.as_deref()?)?;
-        Some(lineage::now(&self.options.table.now(), session, caller.since))
+        Some(succession::now(&self.options.table.now(), session, caller.since))
     }
 
     fn leave(&self, number: u64) {

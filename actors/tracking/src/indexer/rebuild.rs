@@ -31,7 +31,11 @@ impl Rebuilt {
 
     /// Waits until it covers the log up to a position and returns a searcher pinned there. `go_on` is asked with the
     /// progress; returns `None` if it says no. Blocks.
-    pub fn at(&self, position: Position, go_on: &mut dyn FnMut(Position) -> bool) -> Result<Option<Searcher>, String> {
+    pub fn searcher_at(
+        &self,
+        position: Position,
+        go_on: &mut dyn FnMut(Position) -> bool,
+    ) -> Result<Option<Searcher>, String> {
         let (reply, mut covered) = oneshot::channel();
         self.0.ensure(position, projector::Want::Whole, reply);
         loop {

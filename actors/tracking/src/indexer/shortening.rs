@@ -75,7 +75,7 @@ impl Handle {
         let Some(Shortening { items, header, .. }) = self.shortening(id, &row.state)? else { return Ok(None) };
         let mut builder = ConversationBuilder::new(&self.chunks, id);
         items.into_iter().for_each(|item| builder.item(item));
-        let items = builder.tally.count;
+        let items = builder.append_state.count;
         let written = builder.written(header).map_err(of_disk)?;
         let manifest = written.manifest;
         written.batch.commit().map_err(of_disk)?;
@@ -109,9 +109,9 @@ impl Handle {
             items.push(item);
         }
         let answer = current_answer(state, episode).and_then(|answer| read_answer(&self.chunks, id, &answer));
-        let told = Told::of(&items, id, state, episode, answer.as_ref());
+        let told = DerivedData::of(&items, id, state, episode, answer.as_ref());
         let shorter =
-            shortened(&items, &told.episode, |left| Told::of(left, id, state, episode, answer.as_ref()) == told);
+            shortened(&items, &told.episode, |left| DerivedData::of(left, id, state, episode, answer.as_ref()) == told);
         let (long, short) = (encoded_bytes(&items)?, encoded_bytes(&shorter)?);
         if short >= long {
             return Ok(None);
@@ -149,14 +149,14 @@ fn of_conversation(error: conversation::Error) -> Error {
 
 /// Everything that is told of a session, but for its turns.
 #[derive(PartialEq)]
-struct Told {
+struct DerivedData {
     episode: Episode,
     graph: Graph,
     outcomes: Outcomes,
     numbers: Metadata,
 }
 
-impl Told {
+impl DerivedData {
     /// As the memory and `show` make it of these items.
     fn of(items: &[Item], id: &SessionId, state: &State, current: &EpisodeRef, answer: Option<&Answer>) -> Self {
         let episode = digest::digest(items, &Show::default());

@@ -63,7 +63,7 @@ impl Swept {
     }
 
     /// Describes the problem of a root.
-    pub fn what(&self, root: &Path) -> String {
+    pub fn describe(&self, root: &Path) -> String {
         match self {
             Self::Hung => format!("{} is left out: {}", root.display(), self.why()),
             _ => format!("changes below {} are not announced: {}", root.display(), self.why()),
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn each_reason_says_what_helps() {
         let check = |swept: &Swept, what: &str, fix: &str| {
-            let (said, advised) = (swept.what(Path::new("/p")), swept.fix(Duration::from_secs(30)));
+            let (said, advised) = (swept.describe(Path::new("/p")), swept.fix(Duration::from_secs(30)));
             assert!(said.starts_with("changes below /p are not announced: ") && said.contains(what), "{said}");
             assert!(
                 advised.starts_with("nothing is lost: it is scanned every 30 s") && advised.contains(fix),

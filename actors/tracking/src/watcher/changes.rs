@@ -222,7 +222,7 @@ impl Changes {
     }
 
     /// Returns why changes below an existing root are not announced, or `None` if they are.
-    pub(super) fn swept(&self, looked: &Looked) -> Option<Swept> {
+    pub(super) fn sweep_status(&self, looked: &Looked) -> Option<Swept> {
         let root = &looked.root.projects;
         if let Err(why) = &self.notifier {
             return Some(why.clone());

@@ -57,7 +57,8 @@ pub(super) fn verify(
     let rebuilt = Rebuilt::begin(source, &indexer, folder)?;
     for _ in 0..TRIES {
         let at = source.journal.tail().position;
-        let Some(fresh) = rebuilt.at(at, &mut |reached| go_on("building the memory anew", reached.0, at.0))? else {
+        let Some(fresh) = rebuilt.searcher_at(at, &mut |reached| go_on("building the memory anew", reached.0, at.0))?
+        else {
             report.is_going_on = false;
             return Ok(());
         };

@@ -18,7 +18,7 @@ use baton_conversation::record::{Position, SessionId};
 use super::{Command, Covered, Error, Projector};
 use baton_base::durable;
 use baton_base::io_remedy;
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 use baton_memory::Error as MemoryError;
 
 /// Consecutive errors of the index itself, not of the disk, before the memory is rebuilt.
@@ -107,7 +107,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
 /// True if the index failed rather than the disk below it.
 fn is_of_the_index(error: &Error) -> bool {
     matches!(error, Error::Memory(MemoryError::Index(_) | MemoryError::Broken(_)))
-        && Obstacle::in_message(&error.to_string()) == Obstacle::Other
+        && IoCause::in_message(&error.to_string()) == IoCause::Other
 }
 
 /// Writes and removes as many bytes as a small commit takes.

@@ -15,7 +15,7 @@ const LEFT: usize = 256;
 
 /// Sessions that were just left. They need no transcript: a session may be cleared at once.
 #[derive(Default)]
-pub(super) struct Lineage(Mutex<VecDeque<Left>>);
+pub(super) struct Succession(Mutex<VecDeque<Left>>);
 
 struct Left {
     session: SessionId,
@@ -34,7 +34,7 @@ pub(super) struct Start<'a> {
     pub(super) at: Timestamp,
 }
 
-impl Lineage {
+impl Succession {
     /// Records that a session was left for another. The end may be reported again, also by another hook: its follower
     /// stays the same, unless the session was started again since.
     pub(super) fn left(
@@ -206,7 +206,7 @@ mod tests {
     fn a_session_follows_the_only_one_that_was_left_for_it() {
         type Left<'a> = (&'a str, CloseReason, &'a str, i64);
         let check = |left: &[Left<'_>], start: (&str, CloseReason, &str, i64), expected: Option<&str>| {
-            let told = Lineage::default();
+            let told = Succession::default();
             for (id, reason, cwd, at) in left {
                 told.left(&SessionTable::default(), &session(id), *reason, Some(&place(cwd)), Timestamp(*at));
             }
@@ -221,7 +221,7 @@ mod tests {
             let expected = expected.map(session);
             assert_eq!(told.follows(&SessionTable::default(), &start), expected, "{left:?} {cwd} {at}");
             assert_eq!(
-                Lineage::default().follows(&table(&recorded), &start),
+                Succession::default().follows(&table(&recorded), &start),
                 expected,
                 "recorded: {left:?} {cwd} {at}"
             );
@@ -246,43 +246,43 @@ mod tests {
 
     #[test]
     fn one_that_was_followed_is_nobody_elses() {
-        let lineage = Lineage::default();
+        let succession = Succession::default();
         let place = place("/p/a");
         let start = |id: &str, at| {
             let id = session(id);
-            lineage.follows(
+            succession.follows(
                 &SessionTable::default(),
                 &Start { session: &id, after: CLEAR, place: &place, at: Timestamp(at) },
             )
         };
         let none = SessionTable::default();
-        lineage.left(&none, &session("x"), CLEAR, Some(&place), Timestamp(1_000));
+        succession.left(&none, &session("x"), CLEAR, Some(&place), Timestamp(1_000));
         assert_eq!(start("y", 2_000), Some(session("x")));
         assert_eq!(start("y", 2_000), Some(session("x")), "told again");
         assert_eq!(start("z", 3_000), None);
-        lineage.unfollow(&session("y"));
+        succession.unfollow(&session("y"));
         assert_eq!(start("z", 3_000), Some(session("x")), "the other did not begin");
         // A repeated report of the same end changes nothing, nor does another hook's a moment later; an end after a new
         // start does.
         for at in [1_000, 1_005] {
-            lineage.left(&none, &session("x"), CLEAR, Some(&place), Timestamp(at));
+            succession.left(&none, &session("x"), CLEAR, Some(&place), Timestamp(at));
             assert_eq!(start("w", 3_000), None, "{at}");
         }
         let again = table(&[("x", started(None, 0)), ("x", ended(CLEAR, 1_000)), ("x", started(None, 3_500))]);
-        lineage.left(&again, &session("x"), CLEAR, Some(&place), Timestamp(4_000));
+        succession.left(&again, &session("x"), CLEAR, Some(&place), Timestamp(4_000));
         assert_eq!(start("w", 5_000), Some(session("x")));
         // A follower recorded by an earlier daemon counts as well.
         let recorded = table(&[("x", located("/p/a")), ("x", ended(CLEAR, 1_000)), ("y", started(Some("x"), 1_500))]);
         let z = session("z");
         let start = Start { session: &z, after: CLEAR, place: &place, at: Timestamp(2_000) };
-        assert_eq!(Lineage::default().follows(&recorded, &start), None);
-        let later = Lineage::default();
+        assert_eq!(Succession::default().follows(&recorded, &start), None);
+        let later = Succession::default();
         later.left(&recorded, &session("x"), CLEAR, Some(&place), Timestamp(1_005));
         assert_eq!(later.follows(&recorded, &start), None);
         for number in 0..3 * LEFT {
-            lineage.left(&none, &session(&format!("s{number}")), CLEAR, None, Timestamp(0));
+            succession.left(&none, &session(&format!("s{number}")), CLEAR, None, Timestamp(0));
         }
-        assert_eq!(lineage.lock().len(), LEFT);
+        assert_eq!(succession.lock().len(), LEFT);
     }
 
     #[test]

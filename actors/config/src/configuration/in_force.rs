@@ -30,7 +30,7 @@ pub struct Shown {
     pub path: PathBuf,
     /// Every key that has an effect, in a fixed order.
     pub values: Vec<ShownValue>,
-    /// Settings that have no effect, or less than they say, and why.
+    /// Warnings about settings that have no effect, or a limited one.
     pub warnings: Vec<Remark>,
     /// Mistakes in the file.
     pub mistakes: Vec<Remark>,

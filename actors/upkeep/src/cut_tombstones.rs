@@ -1,5 +1,5 @@
-//! Tombstones that a repair cut off with the end of the log. They are kept in a file beside it until the next daemon
-//! records them again; until then nothing that is read of these sessions stays.
+//! Tombstones that a repair cut off with the end of the log. A file beside the log keeps them until the next daemon
+//! records them again and deletes what was read of these sessions meanwhile.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -19,7 +19,7 @@ use super::snapshot::Snapshot;
 use super::turns::Scored;
 
 /// Recognises turns that are copies, for one query. Sessions that the query excludes own nothing.
-pub(super) struct Copies<'a> {
+pub(super) struct CopiedRecords<'a> {
     snapshot: &'a Snapshot,
     query: &'a Query<'a>,
     /// Owners of the records looked up so far; `None` if no two findable sessions hold the record.
@@ -30,7 +30,7 @@ pub(super) struct Copies<'a> {
     pub(super) with_copies: BTreeSet<Box<str>>,
 }
 
-impl<'a> Copies<'a> {
+impl<'a> CopiedRecords<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, query: &'a Query<'a>) -> Self {
         Self { snapshot, query, owners: BTreeMap::new(), admitted: BTreeMap::new(), with_copies: BTreeSet::new() }
     }
