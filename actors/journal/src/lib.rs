@@ -18,7 +18,7 @@
 //! | run | `shared_state` | the state that the threads below write and readers read |
 //! | | `sealer` | the thread that compresses full segments |
 //! | | `committer` | the one thread that writes: group commit, fold, answers, and now and then the index |
-//! | | `compact` | rewrites the index while the log stays open |
+//! | | `index_rewrite` | rewrites the index while the log stays open |
 //! | offline | `verify` | reads everything and reports what is not as it was written; also on an open log |
 //! | | `repair` | cuts a damaged log off where it is still whole |
 //! | | `offline`, `refill` | read the segments of a closed log; write a new log from the records of another |

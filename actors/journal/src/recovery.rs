@@ -38,7 +38,7 @@ mod survey;
 pub use refusal::OpenError;
 use survey::Survey;
 
-/// Records held at once while a tail is restored, and between two questions whether to go on.
+/// Records held at once while a tail is restored, and between two calls of `go_on`.
 const STEP_RECORDS: usize = 256;
 /// When the index is flushed while it takes in a log.
 const FLUSH_LIMITS: FlushLimits = FlushLimits { records: 10_000, age: Duration::MAX };
