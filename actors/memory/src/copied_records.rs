@@ -1,11 +1,10 @@
-//! If several related sessions hold a record, only the eldest of them is found: what a fork has copied is not a second
-//! result.
+//! Removes copied records from results: if several related sessions hold a record, only the eldest is found.
 //!
 //! # Hazards
 //!
-//! - Which of two sessions is the elder is decided by the first record, then by discovery, and for files found within
-//!   ten minutes of each other by which was left first. A session that may not be shown owns nothing. The record key is
-//!   64 bits of a digest.
+//! - The elder of two sessions is decided by the first record, then by discovery, and for files found within ten
+//!   minutes of each other by the earlier last conversation. A hidden session owns nothing. The record key is 64 bits
+//!   of a digest.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
