@@ -23,7 +23,7 @@ const LABELLED: usize = 8;
 
 /// A bar of a chart.
 pub(crate) struct Bar {
-    /// What it stands for.
+    /// The label below it.
     pub(crate) label: String,
     /// Its height, not negative.
     pub(crate) value: f64,
@@ -86,7 +86,7 @@ fn chart(
 
 /// A bar that consists of one value for each series.
 pub(crate) struct Stack {
-    /// What it stands for.
+    /// The label below it.
     pub(crate) label: String,
     /// None is negative.
     pub(crate) values: Vec<f64>,

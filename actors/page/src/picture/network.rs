@@ -75,7 +75,7 @@ fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The names that have room, each with true if it stands left of its point. Those near the middle come first.
+/// The names that have room, each with true if it is left of its point. Points near the middle come first.
 fn names<'a>(points: &'a [Point], places: &BTreeMap<&str, (f64, f64)>) -> BTreeMap<&'a str, (String, bool)> {
     let mut taken = Occupied::default();
     places.values().for_each(|place| taken.occupy(*place, (12.0, 12.0)));
