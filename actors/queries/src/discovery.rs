@@ -24,8 +24,8 @@ pub(crate) struct Discovery<'a> {
 }
 
 impl Discovery<'_> {
-    /// Has every transcript checked at once, and reads sessions that were never read, up to
-    /// [`limits::DISCOVERED_AT_ONCE`]. Returns true if there were any.
+    /// Checks every transcript at once, and reads sessions that were never read, up to [`limits::DISCOVERED_AT_ONCE`].
+    /// Returns true if there were any.
     pub(crate) async fn check_transcripts(&self) -> bool {
         let Ok(grown) = self.watcher.newest(limits::LAZY_TOLD, watcher::LOOK).await else { return false };
         let (table, settings) = self.catalog.now();
@@ -48,7 +48,7 @@ impl Discovery<'_> {
         grown.iter().filter(|file| file.kind == Kind::Main && is_new(&table, &settings, file)).count() as u64
     }
 
-    /// Checks every folder and has the fitting sessions read.
+    /// Checks every folder and makes the fitting sessions read.
     pub(crate) async fn discover(&self, fits: impl Fn(&FileSeen) -> bool) {
         let Ok(grown) = self.watcher.refresh().await else { return };
         let (mut meant, mut others): (Vec<FileSeen>, Vec<FileSeen>) = grown.into_iter().partition(fits);
@@ -71,8 +71,8 @@ impl Discovery<'_> {
         Ok(of_it.min_by(|a, b| a.path.cmp(&b.path)))
     }
 
-    /// Has sessions read these files ahead of the backlog, and waits for it, [`limits::DISCOVERY`] at most: a query for
-    /// a session that has just begun must not report that it does not exist.
+    /// Makes sessions read these files ahead of the backlog, and waits for it, [`limits::DISCOVERY`] at most: a query
+    /// for a session that has just begun must not report that it does not exist.
     async fn read_first(&self, files: Vec<FileSeen>) {
         let taking = async {
             let mut asked = Vec::new();

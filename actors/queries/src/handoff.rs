@@ -1,5 +1,5 @@
 //! The handoff: what a session learns about the one before it in its project. It is offered when the session begins,
-//! claimed when somebody types a prompt, and happens once per session. On request it is also returned to anybody,
+//! claimed when a person types a prompt, and happens once per session. On request it is also returned to any caller,
 //! without a record.
 //!
 //! The candidate is the newest ended session of the project whose episode contains work. A session that still runs, or
@@ -64,7 +64,7 @@ impl Handoffs {
         self.offer(id, &chosen, until).await.then_some(text).filter(|text| !text.is_empty())
     }
 
-    /// Records that somebody typed a prompt, which claims an offered handoff unless another session has claimed it. A
+    /// Records that a person typed a prompt, which claims an offered handoff unless another session has claimed it. A
     /// session that was offered nothing at its start is offered one now, if this is its first prompt.
     pub(crate) async fn for_prompt(self: &Arc<Self>, signal: &CheckedHook, until: Instant) -> Option<String> {
         let id = &signal.session;

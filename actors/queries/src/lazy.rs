@@ -199,7 +199,7 @@ impl FreshMemory<'_> {
         let choosing = baton_base::task::spawn_blocking(move || {
             let mut chosen = stale::find_all(&table, &settings, now, grown);
             if is_backfill(&chosen) {
-                // Somebody works in sessions that were read before, so they come first.
+                // Sessions that were read before are in use, so they come first.
                 chosen.sort_by_key(|wanted| wanted.is_new);
             }
             if let Some(project) = project {

@@ -15,7 +15,7 @@ const ANSWERED: Duration = Duration::from_secs(5);
 
 /// A request for an address.
 pub struct PageRequest {
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
     /// Takes the address, or the reason why there is none.
     pub reply: oneshot::Sender<Result<answer::Page, String>>,

@@ -279,7 +279,7 @@ impl Recall {
             };
             let mut answers = session_entries(&session.episode, &place, asked);
             if state.is_subagent() && !asked.kinds.is_empty() {
-                // That a session was somebody's subagent does not tell what the person did.
+                // That a session was a subagent's does not show what the person did.
                 answers.retain(|entry| entry.sort != Sort::Session);
             }
             entries.append(&mut answers);

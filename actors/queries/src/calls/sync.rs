@@ -49,7 +49,7 @@ const DEFAULT_LIMITS: Limits = Limits { context_tokens: 128_000, max_output_toke
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// Indexes what is not indexed yet, or estimates what that would come to.
+/// Indexes what is not indexed yet, or estimates the cost.
 pub(crate) struct HistorySync<'a> {
     pub(crate) discovery: Discovery<'a>,
     pub(crate) coverage: Coverage<'a>,

@@ -92,7 +92,7 @@ pub(super) fn is_under_way(state: &State) -> bool {
     state.phase == Phase::Indexing || (state.signals.close_owed.is_some() && !left_alone)
 }
 
-/// Returns true if nobody works in it any more.
+/// Returns true if the session is over.
 pub(super) fn is_over(state: &State, policy: &Policy, now: Timestamp) -> bool {
     !state.is_unseen() && state.phase != Phase::Forgotten && !may_be_in_use(state, policy, now)
 }

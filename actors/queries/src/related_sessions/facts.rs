@@ -169,7 +169,7 @@ impl FactLookup {
             ended_by: None,
             reference_time: after.state.last_conversation_at,
             sessions: 2,
-            // No line states it, so the first lines stand for it.
+            // No line states it, so the first lines are named as its source.
             latest: vec![(later.clone(), 1), (earlier.clone(), 1)],
             at: after.state.first_at,
             episodes: episodes.map(|episode| episode.uuid).collect(),

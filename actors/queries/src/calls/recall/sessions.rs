@@ -22,8 +22,8 @@ const NOTES: usize = 10;
 const NEAR: f32 = 0.6;
 /// This many times the sessions of an answer are compared by their exchanges.
 const COMPARED: usize = 3;
-/// What the best exchange, the best passage, title and purpose, and the best decision count for beside the score of the
-/// search.
+/// Weight of the best exchange, the best passage, title and purpose, and the best decision, relative to the score of
+/// the search.
 const EVIDENCE: f32 = 0.5;
 /// A later session on the same files must say at least this share of what the earlier one says, and one that says that it
 /// replaced something at least the second.
