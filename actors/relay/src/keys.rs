@@ -215,7 +215,7 @@ impl TeamKeys {
         self.name(&[b"session", writer.0.as_bytes(), session.as_str().as_bytes()])
     }
 
-    /// The name under which the key of a stream lies.
+    /// The name of the slot with the key of a stream.
     pub(crate) fn key_name(&self, stream: Name) -> Name {
         self.name(&[b"key", &stream.0])
     }

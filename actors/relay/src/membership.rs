@@ -288,7 +288,7 @@ impl Team {
         Ok(())
     }
 
-    /// Has the others remove the sessions of a project. Returns how many.
+    /// Makes the others remove the sessions of a project. Returns their number.
     ///
     /// # Errors
     ///

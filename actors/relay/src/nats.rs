@@ -10,9 +10,9 @@
 //! ```
 //!
 //! The header `Baton-Sequence` of a message is the sequence of its frame; the server checks the previous message's
-//! number (`Nats-Expected-Last-Subject-Sequence`), so that one of two concurrent writers is refused. A long frame lies
-//! in parts in the other stream before the message that names it (`Baton-Body`) is appended. A cursor is the server's
-//! number of the last message read, with the time at which the stream was created.
+//! number (`Nats-Expected-Last-Subject-Sequence`), so that one of two concurrent writers is refused. A long frame is
+//! stored in parts in the other stream before the message that names it (`Baton-Body`) is appended. A cursor is the
+//! server's number of the last message read, with the time at which the stream was created.
 //!
 //! # Decisions
 //!
@@ -222,7 +222,7 @@ impl Nats {
         }
     }
 
-    /// The number that a cursor stands for in this stream.
+    /// The message number in a cursor, if the cursor belongs to this stream.
     fn cursor_position(&self, cursor: &str) -> u64 {
         let mut parts = cursor.split('-');
         let is_of_it = parts.next() == Some(&self.created());

@@ -78,8 +78,8 @@ pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> +
 ///   the order of publishing, where the relay can keep it.
 /// * **A cursor never skips.** Receiving from a cursor gives every frame published since that is still there. A cursor
 ///   that the relay does not know, such as an empty one, begins at the start.
-/// * **A purged stream keeps its sequence**, so that nothing can be put in the place of what was removed; its frames
-///   are received no more.
+/// * **A purged stream keeps its sequence**, so that nothing can replace what was removed; its frames are no longer
+///   received.
 /// * **Everything read is bounded**, whoever wrote it: frames by [`MAX_FRAME_BYTES`](crate::seal::MAX_FRAME_BYTES),
 ///   slots by [`MAX_OBJECT_BYTES`], one answer by a few megabytes.
 pub(crate) trait Relay: Send + Sync {

@@ -1,4 +1,4 @@
-//! Shows the sessions of others beside those of this home.
+//! Shows the sessions of others alongside those of this home.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

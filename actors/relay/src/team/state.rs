@@ -61,7 +61,7 @@ pub(crate) struct State {
     pub(super) unconfirmed: Option<(Stream, u64)>,
     /// Sessions of this home that the relay has lost.
     pub(crate) lost: BTreeSet<SessionId>,
-    /// Forgotten sessions of this home of which there may be traces on the relay again.
+    /// Forgotten sessions of this home that may have traces on the relay again.
     pub(super) may_be_back: BTreeSet<SessionId>,
     /// The name and machine by which this process has introduced this home.
     pub(super) introduced: Option<(String, String)>,
