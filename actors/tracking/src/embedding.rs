@@ -1,4 +1,4 @@
-//! Asks a model for vectors: in the background for what was said, and for each question.
+//! Requests vectors from a model: in the background for stored text, and for each question.
 //!
 //! Off unless a model is configured; then nothing is opened, read or connected to. Only stored text is sent, which is
 //! filtered and redacted, and only of visible sessions. Nothing waits for it: a question whose vector does not arrive

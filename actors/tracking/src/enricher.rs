@@ -1,5 +1,5 @@
 //! The enricher: takes the enrichments that sessions owe from the session table, asks a model within the budgets, and
-//! has each session record the calls and their results.
+//! makes each session record the calls and their results.
 //!
 //! Off unless a model is switched on; then nothing is read or connected to. What is owed is in the log, so nothing is
 //! lost when a daemon ends; a call in flight is recorded as lost, because its cost is unknown. No close, question or

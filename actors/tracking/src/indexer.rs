@@ -64,7 +64,7 @@ pub struct Options {
     pub journal: Arc<dyn Journal>,
     /// Current episodes and owed jobs.
     pub table: TableReader,
-    /// Sessions of others, which the memory holds as well.
+    /// Sessions of others, which the memory indexes too.
     pub others: Latest<Others>,
     /// Switches: a queued job of a session stopped meanwhile is dropped.
     pub settings: SettingsReader,
@@ -308,7 +308,7 @@ struct State {
     /// The same for urgent jobs, which must not queue behind the others.
     urgent_queue: SyncQueue,
     under_way: UnderWay,
-    /// Reaches the next incarnation.
+    /// Address of the next incarnation.
     slot: ActorAddress<Msg>,
     /// Sessions that may have chunks which no event names: all at the start, because a crash may have left some.
     superseded: BTreeSet<SessionId>,

@@ -101,7 +101,7 @@ pub struct Handle(ActorRef<Msg>, Callers);
 /// The number of callers that wait for an answer of a session.
 type Callers = Arc<watch::Sender<usize>>;
 
-/// One of them, while it lives.
+/// Counts one waiting caller until dropped.
 struct Caller<'a>(&'a Callers);
 
 impl<'a> Caller<'a> {

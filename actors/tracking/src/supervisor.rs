@@ -5,9 +5,9 @@
 //!
 //! A child that fails is rebuilt from the log. One that keeps failing is suspended, listed in `status`, and retried
 //! after a pause that doubles; a person's request starts a session at once. Without the indexer transcripts are read
-//! but not searchable, and without the watcher changes go unnoticed, but the daemon goes on. Without the gateway nobody
-//! can reach it, and a failed supervisor has no parent to restart it: in both cases the daemon ends, and the next
-//! client starts a new one.
+//! but not searchable, and without the watcher changes go unnoticed, but the daemon goes on. Without the gateway no
+//! client can reach it, and a failed supervisor has no parent to restart it: in both cases the daemon ends, and the
+//! next client starts a new one.
 //!
 //! While the log accepts no writes the backlog is paused, and one session at a time probes whether it accepts them
 //! again.
@@ -221,7 +221,7 @@ impl watcher::Backlog for Handle {
     }
 }
 
-/// Who asks for a session's actor.
+/// The requester of a session's actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asker {
     /// A person or an agent that named this session: it is started even if suspended.

@@ -1,5 +1,5 @@
-//! Which directories transcripts are read from: the daemon's own and those that clients have named, or the configured
-//! ones instead of both.
+//! The directories that transcripts are read from: the daemon's own and those that clients have named, or the
+//! configured ones instead of both.
 //!
 //! A client names the directory where its agent writes. A repository's settings can make it do so, therefore a
 //! directory is admitted only if it belongs to and is writable by this user alone and lies in no git work tree, in no

@@ -163,7 +163,7 @@ impl Handle {
         self.0.cast(Msg::More);
     }
 
-    /// Writes down what the next daemon need not read again.
+    /// Saves what the next daemon need not read again.
     pub async fn save(&self) {
         let _ = self.0.ask(Msg::Save, limits::ROOT).await;
     }
@@ -227,7 +227,7 @@ enum Msg {
     /// Related changes had time to arrive: look at them.
     Gathered,
     Refresh(usize, RpcReplyPort<Unread>),
-    /// Answer everybody who has asked for a look since the last one.
+    /// Answer all callers that have asked for a look since the last one.
     Answer,
     Unread(usize, RpcReplyPort<Unread>),
     /// The backlog has room for another page.
@@ -242,7 +242,7 @@ enum Msg {
     SecondFile(FileSeen),
     /// This file may have changed.
     Look(PathBuf),
-    /// A session works in a project that no other has named.
+    /// A session works in a project that was not named before.
     Project,
     Save(RpcReplyPort<()>),
     Overview(RpcReplyPort<Overview>),

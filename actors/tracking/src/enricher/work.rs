@@ -31,12 +31,12 @@ struct Work<'a> {
     llm: Llm,
     client: Client,
     episode: EpisodeRef,
-    /// What of the conversation may be sent.
+    /// The parts of the conversation that may be sent.
     show: Show,
     read: Read,
     /// Stored answers by hash; `None` for unreadable ones.
     stored: BTreeMap<ContentHash, Option<Answer>>,
-    /// What it came to so far.
+    /// The result so far.
     done: Done,
 }
 

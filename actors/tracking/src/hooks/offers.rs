@@ -1,4 +1,4 @@
-//! Handoffs: which session claims an offer, and which recorded offers were never delivered.
+//! Handoff offers: claims them, and remembers recorded offers that were never delivered.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard};

@@ -1,4 +1,4 @@
-//! Which MCP servers are connected: each holds a connection for as long as its agent lives, so its end is noticed even
+//! Tracks the connected MCP servers: each holds a connection for as long as its agent lives, so its end is noticed even
 //! if the agent is killed.
 //!
 //! # Hazards

@@ -1,5 +1,5 @@
-//! Which session follows which: `/clear` and `/resume` end one session and start another in the same terminal, and no
-//! hook says which belong together.
+//! Finds which session follows which: `/clear` and `/resume` end one session and start another in the same terminal,
+//! and no hook says which belong together.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};

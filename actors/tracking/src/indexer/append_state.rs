@@ -1,5 +1,5 @@
-//! What an index job needs of a stored conversation to continue it, kept for sessions in use: an append then costs what
-//! it appends, however long the conversation is. Without it the job goes through the stored items.
+//! What an index job needs to continue a stored conversation, cached for sessions in use, so that the cost of an append
+//! does not depend on the conversation's length. Without it the job goes through the stored items.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -26,7 +26,7 @@ pub(super) struct AppendState {
     /// Hash of all items except withdrawn ones, once it is known and unless none is withdrawn.
     settled: Option<ContentHasher>,
     pub(super) withdrawn: Withdrawn,
-    /// The calls without a result. Whoever reads the items knows them already, so noting an item leaves them alone.
+    /// The calls without a result. The reader of the items tracks them already, so [`Self::note`] does not change them.
     pub(super) open: OpenCalls,
     /// Number of items.
     pub(super) count: u64,

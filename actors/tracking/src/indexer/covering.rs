@@ -40,7 +40,7 @@ impl Handle {
         tokio::time::timeout(within, covering).await.unwrap_or(Err(CallError::TimedOut))
     }
 
-    /// Sessions of whose new content the memory has put off what is wanted.
+    /// Sessions whose wanted new content the memory has put off.
     pub fn owed(&self, want: Want) -> Vec<SessionId> {
         self.large.owed(want == Want::Whole)
     }

@@ -11,7 +11,7 @@ use baton_journal::AppendError;
 /// A step of a session's enrichment, to be recorded.
 #[derive(Clone, Debug)]
 pub enum Asking {
-    /// Somebody asked for the enrichment.
+    /// A person asked for the enrichment.
     Wanted,
     /// A model call is about to be sent.
     Call(Box<CallModel>),

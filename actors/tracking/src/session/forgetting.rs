@@ -1,5 +1,5 @@
-//! Tombstones: set, lifted, and passed on to subagents. Whoever forgets a session deletes what is stored of it, see
-//! [`crate::indexer`] and the query `forget`; if that is interrupted, the next start does.
+//! Tombstones: set, lifted, and passed on to subagents. What is stored of a session is deleted by [`crate::indexer`]
+//! and the query `forget`; if that is interrupted, by the next start.
 
 use baton_conversation::record::CommandId;
 use baton_conversation::transcript::Source;

@@ -1,4 +1,4 @@
-//! What wakes the supervisor: timers, the end of questions, and a log that accepts writes again.
+//! Wakes the supervisor: timers, the end of questions, and a log that accepts writes again.
 
 use std::sync::Arc;
 

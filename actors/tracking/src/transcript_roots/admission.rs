@@ -1,4 +1,4 @@
-//! Decides whether a directory named by a client may be read. Whoever can write into it can put words into the memory.
+//! Decides whether a directory named by a client may be read: anyone who can write to it can put words into the memory.
 //!
 //! # Decisions
 //!
