@@ -6,8 +6,8 @@
 //! | index of the log | segments, in both directions |
 //! | session table | a fold of the events |
 //! | conversations and notes that the current state names | their hashes |
-//! | what a relay brought | its checks and hashes |
-//! | memory | one that is built anew in `BATON_HOME/verify.tmp/` |
+//! | data received through a relay | its checks and hashes |
+//! | memory | one that is rebuilt in `BATON_HOME/verify.tmp/` |
 //!
 //! Changes nothing. [`verify_daemon`] checks what a running daemon has open; [`verify_home`] checks copies of the files of a
 //! home that no daemon has open.
@@ -160,7 +160,7 @@ impl Report {
         }
     }
 
-    /// What a relay brought of others.
+    /// Checks the data received from others through a relay.
     fn others(&mut self, home: &Path, fix: &str, go_on: &mut GoOn<'_>) {
         let verified = baton_relay::verify(&home.join("relay"), &mut |done| {
             self.is_going_on &= go_on("reading conversations of others", done, 0);
