@@ -317,7 +317,7 @@ fn a_person_takes_it_back() {
     forget(&world, &[&id(1)]);
     let not = world.run(&["forget", "--undo", &id(1)[..8]]);
     assert_eq!(not.code, 0, "{}{}", not.out, not.err);
-    assert!(not.out.contains("read anew"), "{}", not.out);
+    assert!(not.out.contains("read again"), "{}", not.out);
     assert_eq!(world.found("quokkaprompt"), [id(1)]);
     assert!(world.found("cuscusagent").iter().any(|found| found.starts_with("agent-")));
     assert_eq!(world.run(&["forget", "--undo", &id(1)]).code, 1, "it is not forgotten");

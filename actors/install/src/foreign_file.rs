@@ -165,7 +165,7 @@ impl Target {
         if now == self.text {
             return Ok(());
         }
-        Err(self.unfit("was changed by somebody else in the meantime: run the command again"))
+        Err(self.unfit("was changed by another program in the meantime: run the command again"))
     }
 
     fn keep_copy(&self) -> Result<(), Error> {

@@ -467,7 +467,7 @@ fn total_size(dir: &Path) -> Result<u64, Error> {
         let path = entry?.path();
         let found = fs::metadata(&path)?;
         if !found.is_file() && !found.is_dir() {
-            return Err(Error::Broken(format!("{} is no regular file", path.display())));
+            return Err(Error::Broken(format!("{} is not a regular file", path.display())));
         }
         bytes += found.len();
     }

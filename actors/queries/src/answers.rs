@@ -329,7 +329,7 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
         if !root.exists && !overview.roots.iter().any(is_others) {
             add(
                 format!("there is no {}", root.path.display()),
-                "start Claude Code once, or set CLAUDE_CONFIG_DIR and run `baton stop`; the next command starts anew",
+                "start Claude Code once, or set CLAUDE_CONFIG_DIR and run `baton stop`; the next command starts it again",
             );
         } else if let Some(swept) = &root.swept {
             add(swept.describe(&root.path), &swept.fix(overview.swept_every));
@@ -398,7 +398,7 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
             let fix = "move it out of the folder of transcripts, or mend it";
             // A document's header is a record too.
             match (counts.records, transcript::document(*agent, path)) {
-                (0, _) => add(format!("{path} is no transcript: none of its {malformed} lines is a record"), fix),
+                (0, _) => add(format!("{path} is not a transcript: none of its {malformed} lines is a record"), fix),
                 (1, Some(_)) => {
                     add(format!("{path} is damaged: no message in it can be read ({malformed} were tried)"), fix);
                 }

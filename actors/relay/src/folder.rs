@@ -82,7 +82,7 @@ impl Folder {
         let shown = root.display();
         match mark {
             None => {
-                Err(Error::Unavailable(format!("{shown} is no relay's folder, or is not mounted: {MARK} is not there")))
+                Err(Error::Unavailable(format!("{shown} is not a relay folder, or is not mounted: {MARK} is missing")))
             }
             Some(mark) if mark.format != FORMAT => {
                 Err(Error::Refused(format!("{shown} has format {}: it needs another version of Baton", mark.format)))

@@ -55,7 +55,7 @@ fn sync(folder: &Path, own: Option<&str>) -> Result<bool, String> {
         std::fs::canonicalize(folder).is_ok_and(|folder| std::fs::canonicalize(&top).is_ok_and(|top| top == folder));
     if !is_own {
         return Err(format!(
-            "{} is no git checkout: clone the team's repository there, before `baton relay init` or `join`",
+            "{} is not a git checkout: clone the team's repository there, before `baton relay init` or `join`",
             folder.display()
         ));
     }

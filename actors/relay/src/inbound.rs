@@ -147,7 +147,7 @@ impl Inbound<'_> {
     pub(crate) async fn receive(&self, known: &Known, frame: &[u8]) -> Result<Taken, NotTaken> {
         let frame = Frame::parse(frame)?;
         if known.writer.as_ref().is_some_and(|writer| !writer.is_member) {
-            return Err(refused("its writer is no member of the team any more"));
+            return Err(refused("its writer is no longer a member of the team"));
         }
         match (frame.header.kind, &known.writer) {
             (Kind::Notice, None) => self.receive_join(known, &frame).await,
@@ -155,7 +155,7 @@ impl Inbound<'_> {
             (Kind::Batch, Some(writer)) => self.receive_batch(writer, known.session.as_ref(), &frame).await,
             (Kind::Batch, None) if known.is_waiting => Err(held("its writer is not known yet")),
             (Kind::Batch, None) => Err(refused("its writer has not introduced themselves")),
-            (Kind::Key | Kind::Invitation, _) => Err(refused("it is no message of a stream")),
+            (Kind::Key | Kind::Invitation, _) => Err(refused("it is not a message of a stream")),
         }
     }
 
@@ -168,7 +168,7 @@ impl Inbound<'_> {
     async fn receive_join(&self, known: &Known, frame: &Frame<'_>) -> Result<Taken, NotTaken> {
         let (epoch, team) = (frame.header.epoch, &self.keys.team);
         if frame.header.sequence != 1 {
-            return Err(refused("the beginning of its stream is not there"));
+            return Err(refused("the beginning of its stream is missing"));
         }
         let notice = Notice::decode(&frame.unseal(self.epoch_key(epoch)?)?)?;
         let line = self.complete_line(frame, Line { notice: Some(notice), ..Line::default() });
@@ -186,12 +186,10 @@ impl Inbound<'_> {
         if writer.id != self.keys.writer() && writer.id != team.admin {
             // A later notice of the administrator may have removed this writer.
             if known.membership.epoch() < team.current().0 && epoch < team.current().0 {
-                return Err(held("not everything that the team's administrator has said is there yet"));
+                return Err(held("some notices of the team's administrator have not arrived yet"));
             }
             if !known.membership.is_member(writer.id.as_str(), epoch) {
-                return Err(refused(
-                    "its writer is no member: they were removed, or came by keys that the team has no more",
-                ));
+                return Err(refused("its writer is not a member: removed, or invited with expired keys"));
             }
             if known.members >= MAX_WRITERS {
                 return Err(held(format!("the team has {MAX_WRITERS} members, the most that are accepted")));
@@ -267,7 +265,7 @@ impl Inbound<'_> {
             None => {
                 let key = self.session_key(writer, stream).await?;
                 let message = frame.unseal(&key).map_err(|error| match error {
-                    seal::Error::Sealed => held("the key that lies there is another one"),
+                    seal::Error::Sealed => held("the key in its slot is another one"),
                     error => error.into(),
                 })?;
                 (message, key)
@@ -351,7 +349,7 @@ impl Inbound<'_> {
     /// A frame must name the writer who signed it, and the stream that its message belongs to.
     fn check_place(&self, frame: &Frame<'_>, writer: &WriterId, stream: Name) -> Result<(), NotTaken> {
         let is_there = frame.header.writer == self.keys.team.writer_name(writer) && frame.header.stream == stream;
-        if is_there { Ok(()) } else { Err(refused("it stands in a stream that it does not belong to")) }
+        if is_there { Ok(()) } else { Err(refused("it is in a stream that it does not belong to")) }
     }
 
     async fn record(&self, writer: WriterId, line: Line) -> Result<Taken, NotTaken> {

@@ -33,7 +33,9 @@ pub(crate) enum Error {
     #[error("the relay's keys have format {0}: a newer version of Baton wrote them")]
     Newer(u32),
     /// An older program wrote the file.
-    #[error("the relay's keys are of an earlier form, which is read no more; `baton relay leave`, then join again")]
+    #[error(
+        "the relay's keys are of an earlier form, which is no longer supported; `baton relay leave`, then join again"
+    )]
     Older,
     /// The system has no randomness to give.
     #[error("the system gives no random numbers: {0}")]

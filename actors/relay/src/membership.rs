@@ -145,7 +145,7 @@ impl Team {
         let _round = self.round.lock().await;
         let unusable =
             |why: &str| Error::Refused(format!("{why}; ask a member for another one (`baton relay invite`)"));
-        let invitation = Invitation::parse(text).ok_or_else(|| unusable("this is no invitation, or not all of it"))?;
+        let invitation = Invitation::parse(text).ok_or_else(|| unusable("this is not a complete invitation"))?;
         if invitation.expires < self.options.clock.now() {
             return Err(unusable("the invitation has expired"));
         }

@@ -297,7 +297,7 @@ impl Relay for Nats {
         self.connection.run(async move {
             let info = self.frames.get_info().await.map_err(|error| self.failed(error))?;
             if info.created != self.frames.cached_info().created {
-                return Err(self.failed("the team's stream was made anew"));
+                return Err(self.failed("the team's stream was recreated"));
             }
             let (newest, mut at) = (info.state.last_sequence, self.cursor_position(cursor));
             if at > newest || !self.is_cursor_valid(cursor).await? {

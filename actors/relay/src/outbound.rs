@@ -193,7 +193,7 @@ pub(crate) struct Outbound<'a> {
 
 impl Outbound<'_> {
     fn check(&self) -> Result<(), Error> {
-        if (self.goes_on)() { Ok(()) } else { Err(local_error("it is not shared any more, or the relay is paused")) }
+        if (self.goes_on)() { Ok(()) } else { Err(local_error("it is no longer shared, or the relay is paused")) }
     }
 
     fn stream(&self, stream: Name) -> Stream {

@@ -83,24 +83,24 @@ impl Team {
         match disagreeing.filter(|shared| !shared.agrees).count() {
             0 => {}
             count => problems.push(format!(
-                "{count} sessions do not come to what their writers have; this version of Baton may be older than theirs"
+                "{count} sessions differ from their authors' version; Baton may be out of date here: update it"
             )),
         }
         match state.duplicate_count() {
             0 => {}
             count => problems.push(format!(
-                "{count} sessions are published by several members; of each the one is shown that was here first"
+                "{count} sessions are published by several members; of each the first one received is shown"
             )),
         }
         if let Some((count, why)) = state.refused_frames(None) {
-            problems.push(format!("{count} messages of nobody who is known were refused, the last one: {why}"));
+            problems.push(format!("{count} messages from unknown writers were refused; the last: {why}"));
         }
         match own.map_or(0, |own| own.withheld.len()) {
             0 => {}
             count => problems.push(format!(
                 "{count} sessions were withdrawn from the team by another state of this home (a backup, or a copy), and are \
                  not published; `baton forget` removes one here as well, `baton relay unshare PROJECT --retract` and \
-                 `share` publish a project's anew"
+                 `share` publish a project's again"
             )),
         }
         let writers = state.writers.values().map(|writer| {

@@ -129,7 +129,7 @@ impl Embedder {
             return Meant { meaning: None, told: problem.map(|(what, _)| format!("down: {what}")) };
         };
         if question.has_secret {
-            return told("off: a secret is in the question, which is sent to nobody".to_owned());
+            return told("off: the question contains a secret, so it is not sent".to_owned());
         }
         let Some(text) = passage(&question.words) else { return Meant::default() };
         let pending = self.lock_progress().pending;

@@ -49,7 +49,7 @@ pub enum Error {
     #[error("this build knows no key to check the answer with: set update.key in the configuration")]
     NoKey,
     /// The key is not one of minisign.
-    #[error("update.key is no public key of minisign: {0}")]
+    #[error("update.key is not a minisign public key: {0}")]
     WrongKey(minisign_verify::Error),
     /// It could not be fetched.
     #[error("{address} could not be asked: {failure}")]

@@ -82,7 +82,7 @@ pub fn verify_daemon(open: &OpenHome, quick: bool, go_on: &mut GoOn<'_>) -> answ
     conversations::verify(&open.source.chunks, &folded, &notes, &named, &is_named, &mut report, go_on);
     report.others(&open.home, "it is fetched again from the relay, if that is not paused", go_on);
     if quick {
-        report.left_out.push("the memory: without --quick it is compared with one built anew".to_owned());
+        report.left_out.push("the memory: without --quick it is compared with a rebuilt one".to_owned());
     } else if report.is_going_on {
         let compared = create_scratch(&open.home).map_err(|error| error.to_string()).and_then(|scratch| {
             let live = memory::Live::Running(&open.indexer);
@@ -197,7 +197,7 @@ impl Report {
     fn end(mut self, folded: &SessionTable) -> answer::Verify {
         let seconds = self.begun.elapsed().as_secs_f64();
         if !self.is_going_on {
-            self.left_out.push("what was still to come when nobody waited for it any more".to_owned());
+            self.left_out.push("the remaining checks: the caller disconnected".to_owned());
         }
         let answer = &mut self.answer;
         answer.state_hash = folded.state_hash().to_string();
@@ -251,7 +251,7 @@ impl<'a, 'g> Folding<'a, 'g> {
         }
         for session in self.wrong_rows {
             report.find(
-                "the checkpoint of the session table does not have what the events come to".to_owned(),
+                "the checkpoint of the session table does not match the events".to_owned(),
                 session,
                 "`baton stop`, delete `log/sled/`, then `baton daemon`: it is built from the segments, which are whole"
                     .to_owned(),
@@ -261,9 +261,9 @@ impl<'a, 'g> Folding<'a, 'g> {
             report.checked().sessions = self.in_use.map_or(0, |in_use| in_use.len() as u64);
             for session in differing {
                 report.find(
-                    "the session's state in the daemon is not what its events come to".to_owned(),
+                    "the session's state in the daemon does not match its events".to_owned(),
                     format!("session {session}"),
-                    "`baton stop`: the next start folds it anew; please report it with the lines of `daemon.log`"
+                    "`baton stop`: the next start rebuilds it; please report it with the lines of `daemon.log`"
                         .to_owned(),
                 );
             }

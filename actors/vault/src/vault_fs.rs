@@ -142,7 +142,7 @@ impl VaultFs {
         }
         if has_notes && !has_visible(&self.notes_folder()) {
             let what = format!("{} is empty, and notes were written there", self.notes_folder().display());
-            let fix = "mount or put back what belongs there; to start anew, run `baton vault sync`".to_owned();
+            let fix = "mount or put back what belongs there; to start over, run `baton vault sync`".to_owned();
             return Err(Refused { what, fix });
         }
         Ok(())
@@ -167,7 +167,7 @@ impl VaultFs {
             Err(error) => return Err(self.classify(&error)),
         };
         if !metadata.is_file() {
-            return Err(Error::LeftAlone("it is no file".to_owned()));
+            return Err(Error::LeftAlone("it is not a file".to_owned()));
         }
         if metadata.len() > NOTE_MAX_BYTES {
             return Err(Error::LeftAlone(format!("it is larger than {} MB", NOTE_MAX_BYTES / 1024 / 1024)));

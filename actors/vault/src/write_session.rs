@@ -165,7 +165,7 @@ impl SessionWriter<'_> {
         let (options, state) = (self.options, &self.row.state);
         let unreadable = |error: &dyn std::fmt::Display| WriteError::Unreadable(error.to_string());
         let Some(current) = state.episode.clone() else {
-            return Err(WriteError::Unreadable("it has no episode any more".to_owned()));
+            return Err(WriteError::Unreadable("it no longer has an episode".to_owned()));
         };
         let show = options.settings.now().filtering;
         let read = options.conversations.digest(self.id, current, &show).map_err(|error| unreadable(&error))?;

@@ -127,7 +127,7 @@ fn decisions(project: &Project, clock: Clock) -> Markup {
             (more(project.more_decisions, "decision"))
         }
         @if !project.replaced.is_empty() {
-            h2 { "Decisions that hold no more" }
+            h2 { "Superseded decisions" }
             ul.plain { @for replaced in &project.replaced { li {
                 (quote_link(&replaced.said)) " " span.faint { (clock.span(replaced.said.at.as_deref(), replaced.until.as_deref())) }
                 @if let Some(by) = &replaced.by { p { "now: " (quote_link(by)) } }

@@ -137,7 +137,7 @@ impl Edges<'_> {
         };
         Ok(answer::Deleted {
             message: format!(
-                "Entity edge with UUID {uuid} deleted successfully; add_triplet tells it anew{back}{after}{still}"
+                "Entity edge with UUID {uuid} deleted successfully; add_triplet adds it again{back}{after}{still}"
             ),
         })
     }

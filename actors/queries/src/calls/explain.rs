@@ -78,8 +78,7 @@ impl Explain {
         let read = baton_base::task::spawn_blocking(move || {
             let policy = self.rows.conversations.catalog().settings.now().policy.clone();
             let (events, next) = self.events(&StreamId::memo(uuid), false, after, &policy)?;
-            let notes =
-                vec!["it was added, and is no session: it stays as it is until it is deleted or told anew".to_owned()];
+            let notes = vec!["this is an added note, not a session; it stays until deleted or replaced".to_owned()];
             Ok::<_, ReadError>(answer::Explain { row: memo::row(uuid, &added), events, next, owed: Vec::new(), notes })
         });
         let read = read.await.map_err(|error| internal("reading the history broke", error))?;
@@ -159,7 +158,7 @@ impl Explain {
             if self.roots.is_hung(path) {
                 notes.push("its transcript lies where the file system does not answer".to_owned());
             } else if !transcript_file::exists(path) {
-                notes.push("its transcript is not there any more; what was stored of it stays".to_owned());
+                notes.push("its transcript no longer exists; what was stored of it stays".to_owned());
             } else if stop.is_none() && !overview.roots.iter().any(|root| path.starts_with(&root.path)) {
                 notes.push(
                     "its transcript lies outside of every directory that is read: nothing new is noticed".to_owned(),

@@ -168,7 +168,7 @@ impl StatusReport<'_> {
         }));
         problems.extend(self.forgotten_sessions.problem().map(|why| answer::Problem {
             what: format!("log/forgotten-records.json cannot be read, so new copies of forgotten sessions are not known as such: {why}"),
-            fix: "put it back from a backup, or remove it, and run `baton stop`; the next command starts anew".to_owned(),
+            fix: "put it back from a backup, or remove it, and run `baton stop`; the next command starts it again".to_owned(),
         }));
         problems
             .extend(memory_problem.map(|why| lasting(format!("the searchable memory does not follow the log: {why}"))));

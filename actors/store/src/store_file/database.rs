@@ -295,7 +295,7 @@ impl Database {
             match found.as_slice() {
                 [] => return Ok(Some(format!("no table {table}"))),
                 [only] if is_ordinary(only) => {}
-                _ => return Ok(Some(format!("{table} is no ordinary table"))),
+                _ => return Ok(Some(format!("{table} is not an ordinary table"))),
             }
             let mut ordinary: Vec<String> = Vec::new();
             // The name comes from our schema.
@@ -342,7 +342,7 @@ impl Database {
             Ok(false)
         }))?;
         if !is_there {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "its database does not have it any more"));
+            return Err(io::Error::new(io::ErrorKind::NotFound, "its database no longer has it"));
         }
         let first = self.schema.before_first.iter().map(|cell| Owned::from(*cell)).collect();
         finished(self.rows(self.schema.rows, &id, first, &mut |row| {

@@ -49,7 +49,7 @@ fn read(file: &Path) -> io::Result<(Vec<u8>, Metadata)> {
     let most = limits::DOCUMENT_BYTES;
     let metadata = file.symlink_metadata()?;
     let refused = || {
-        let why = format!("it is no file, or more than {} MB", most >> 20);
+        let why = format!("it is not a file, or larger than {} MB", most >> 20);
         io::Error::new(io::ErrorKind::InvalidData, why)
     };
     let opened = plain_file::open(&[], file, most).ok_or_else(refused)?;

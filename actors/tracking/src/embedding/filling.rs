@@ -97,7 +97,7 @@ fn of_files(error: &Error) -> (String, String) {
     let fix = match error {
         Error::Disk { .. } => format!("{}; it is tried again by itself", IoCause::in_message(&what).remedy()),
         Error::Dimensions { given, .. } => format!(
-            "if the model was changed behind its name, set memory.embedding.dimensions to {given}: all vectors are made anew"
+            "if the model was changed behind its name, set memory.embedding.dimensions to {given}: all are requested again"
         ),
         Error::Full => "forget projects that are not needed, or use a model with fewer dimensions".to_owned(),
         Error::Name => "name a model in memory.embedding.model".to_owned(),

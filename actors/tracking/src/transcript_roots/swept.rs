@@ -80,7 +80,7 @@ impl Swept {
         };
         let help = match self {
             Self::Hung => {
-                return "mount it anew, or take it out of session_tracking.watch_directories; it is read again as soon as it \
+                return "mount it again, or take it out of session_tracking.watch_directories; it is read again as soon as it \
                         answers"
                     .to_owned();
             }

@@ -119,7 +119,7 @@ async fn what_is_not_signed_by_the_key_is_not_believed() {
     let unsigned = serve(&[("/latest.json", ok(file.as_bytes()))]);
     assert!(asked(&unsigned, shelf.key()).await.unwrap_err().contains("404"));
     assert!(
-        asked(&unsigned, Some("RWsomething".to_owned())).await.unwrap_err().contains("update.key is no public key")
+        asked(&unsigned, Some("RWsomething".to_owned())).await.unwrap_err().contains("update.key is not a minisign")
     );
 }
 

@@ -26,7 +26,7 @@ pub(crate) enum Error {
     #[error("{0}")]
     LeftAlone(String),
     /// The file was changed since it was read.
-    #[error("somebody writes it just now")]
+    #[error("another program is writing it")]
     Changed,
 }
 

@@ -67,7 +67,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let tries = self.failures.last.map_or(0, |(_, tries)| tries) + 1;
         self.failures.refusals += u32::from(is_of_the_index(error));
         let problem = match self.failures.refusals >= REFUSALS && self.begin_anew() {
-            true => format!("it could not be written {REFUSALS} times ({error}) and is being built anew from the log"),
+            true => format!("it could not be written {REFUSALS} times ({error}) and is being rebuilt from the log"),
             false => io_remedy::system_message(&error.to_string()),
         };
         let committed = self.store.checkpoint().map_or(Position(0), |checkpoint| checkpoint.position);
