@@ -95,7 +95,7 @@ pub fn refused<'a>(environment: &'a Environment, welcome: &'a Welcome) -> Option
     }
     let is_missing = |agent, directory: &Path| {
         let directory = directory.to_owned();
-        in_time(move || transcript_roots::holds_nothing(agent, &directory)).unwrap_or(false)
+        in_time(move || transcript_roots::has_no_transcript_folder(agent, &directory)).unwrap_or(false)
     };
     named(environment).filter(|(agent, _)| is_required(*agent)).find_map(|(agent, directory)| {
         let why = match agent {
@@ -173,13 +173,13 @@ fn why_unfit(agent: Agent, directory: &Path, user: &Path) -> Option<String> {
     }
     let (named, places) = (directory.to_owned(), working_directories());
     // If the file system does not answer, the daemon will report it.
-    in_time(move || transcript_roots::unfit(agent, &named, &places)).flatten()
+    in_time(move || transcript_roots::why_unfit(agent, &named, &places)).flatten()
 }
 
 /// The same of a folder with transcripts.
 fn why_unfit_folder(folder: &Path) -> Option<String> {
     let (named, places) = (folder.to_owned(), working_directories());
-    in_time(move || transcript_roots::unfit_folder(&named, &places)).flatten()
+    in_time(move || transcript_roots::why_unfit_folder(&named, &places)).flatten()
 }
 
 fn has_transcript(root: &Root, directory: &Path, depth: usize) -> bool {

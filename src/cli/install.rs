@@ -220,7 +220,7 @@ pub(super) fn plan_all(
 
 /// Agents whose sessions are read, and in which nothing can be set up.
 fn read_only() -> Vec<&'static str> {
-    Agent::ALL.iter().filter(|agent| Host::of(**agent).is_none()).map(|agent| agent.title()).collect()
+    Agent::ALL.iter().filter(|agent| Host::for_agent(**agent).is_none()).map(|agent| agent.title()).collect()
 }
 
 /// Parses the name of an agent in any of its spellings.
@@ -231,7 +231,7 @@ impl TypedValueParser for AgentParser {
     type Value = Host;
 
     fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<Host, clap::Error> {
-        match value.to_str().and_then(Agent::named).map(|agent| Host::of(agent).ok_or(agent)) {
+        match value.to_str().and_then(Agent::named).map(|agent| Host::for_agent(agent).ok_or(agent)) {
             Some(Ok(host)) => Ok(host),
             Some(Err(agent)) => Err(clap::Error::raw(
                 ErrorKind::ValueValidation,
@@ -386,7 +386,7 @@ pub(super) fn here() -> Result<PathBuf, Error> {
 }
 
 fn show(change: &Change, output: &Output) {
-    for line in change.shown().lines() {
+    for line in change.diff().lines() {
         let line = print::plain(line);
         output.line(&match line.as_bytes().first() {
             Some(b'+') => output.styled(Style::Good, &line),

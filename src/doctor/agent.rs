@@ -17,7 +17,7 @@ use baton_install::hooks::{self, CLAUDE_AND_CODEX, FoundHook, HookForm};
 use baton_install::locations::{self, AgentFiles, Programs, Scope};
 use baton_install::script::{self, Found};
 use baton_install::server::{self, Registered, Server};
-use baton_install::{instead, plugin, retention};
+use baton_install::{plugin, reads_other_file, retention};
 
 /// An existing settings file.
 struct Settings {
@@ -32,7 +32,7 @@ pub(super) fn check(hosts: &[Host], environment: &Environment, directory: &Path)
             Host::Codex => codex(environment),
             other => of_files(*other, environment, directory),
         };
-        let word = host.word();
+        let word = host.cli_name();
         findings.into_iter().map(move |finding| Finding { agent: Some(word.clone()), ..finding })
     };
     hosts.iter().flat_map(of).collect()
@@ -156,7 +156,7 @@ const OTHER_HOME: &str = "set BATON_HOME to the right one, then run: baton insta
 
 /// Hooks and server of an agent whose files Baton changes itself.
 fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Finding> {
-    let (check, title, fix) = (host.program(), host.title(), format!("baton install {}", host.word()));
+    let (check, title, fix) = (host.program(), host.title(), format!("baton install {}", host.cli_name()));
     let files = AgentFiles::new(host, Scope::User, environment, directory);
     let contents = |path: &Path, part| {
         let unreadable = |why| {
@@ -167,7 +167,7 @@ fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Find
     };
     let mut findings = Vec::new();
     if let Some(path) = &files.instead {
-        let moved = Finding::warn(check, instead(title, path), format!("move them there, then run: {fix}"));
+        let moved = Finding::warn(check, reads_other_file(title, path), format!("move them there, then run: {fix}"));
         findings.push(moved.on(Part::Hooks, Link::Absent));
     } else if let Some(form) = host.setup().hooks {
         match contents(&files.settings, Part::Hooks) {

@@ -24,7 +24,7 @@ use tokio::sync::watch;
 
 pub use import::{ImportedKey, Outcome};
 pub use in_force::{Shown, ShownValue};
-pub use key::{KeyHelp, described, former_keys, keys};
+pub use key::{KeyHelp, describe_keys, former_keys, keys};
 pub use parse::Remark;
 
 use crate::settings::{Settings, SettingsReader};
@@ -171,7 +171,7 @@ impl Configuration {
     }
 
     /// Each key with its value and origin, the warnings and the mistakes.
-    pub fn shown(&self) -> Shown {
+    pub fn for_display(&self) -> Shown {
         let held = self.lock();
         in_force::shown(&self.files.path, &held.parsed, held.source, &held.mistakes, &self.own)
     }
@@ -182,8 +182,8 @@ impl Configuration {
     }
 
     /// A warning if embedding is configured but lacks a required key.
-    pub fn lacking(&self) -> Option<Remark> {
-        in_force::lacking(&self.lock().parsed)
+    pub fn embedding_warning(&self) -> Option<Remark> {
+        in_force::embedding_warning(&self.lock().parsed)
     }
 
     /// What to do about [`Self::mistakes`], and what holds until then.
@@ -288,7 +288,7 @@ impl Configuration {
     /// Parses a text and adds the checks that depend on this home.
     fn parse(&self, text: &str) -> Parsed {
         let mut parsed = parse::parse(text, &self.lookup);
-        let refused = vault::refused(&parsed, self.files.path.parent(), &self.own.directories);
+        let refused = vault::why_refused(&parsed, self.files.path.parent(), &self.own.directories);
         parsed.mistakes.extend(refused);
         parsed
     }

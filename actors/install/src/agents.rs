@@ -170,7 +170,7 @@ impl Host {
     }
 
     /// The host of an agent, if there is anything to set up for it.
-    pub fn of(agent: Agent) -> Option<Self> {
+    pub fn for_agent(agent: Agent) -> Option<Self> {
         <Self as clap::ValueEnum>::value_variants().iter().copied().find(|host| host.agent() == agent)
     }
 
@@ -296,7 +296,7 @@ impl Host {
     }
 
     /// Its name on a command line.
-    pub fn word(self) -> String {
+    pub fn cli_name(self) -> String {
         clap::ValueEnum::to_possible_value(&self).map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
@@ -338,8 +338,8 @@ mod tests {
         let environment = Environment::isolated("/h".into(), "/c".into());
         let (mut words, mut files) = (BTreeSet::new(), BTreeSet::new());
         for host in Host::all() {
-            let (setup, word) = (host.setup(), host.word());
-            assert_eq!(Host::of(host.agent()), Some(*host));
+            let (setup, word) = (host.setup(), host.cli_name());
+            assert_eq!(Host::for_agent(host.agent()), Some(*host));
             assert!(words.insert(word.clone()) && setup.programs.contains(&word.as_str()), "{word}");
             let file = setup.script.map_or(setup.settings, |script| script.name);
             assert!(files.insert(host.folder(&environment).join(file)), "{word}");

@@ -100,13 +100,13 @@ impl Installer {
     }
 
     /// The added parts, as a file of their own.
-    pub(super) fn by_hand(&self, place: &FileParts) -> String {
+    pub(super) fn manual_text(&self, place: &FileParts) -> String {
         self.put_in(place, "").unwrap_or_default().trim_end().to_owned()
     }
 
     /// Plans a file without our entries: restored from the backup it was made from, removed if there was none before
     /// us, or otherwise only without the entries. `None` if it has none.
-    pub(super) fn undone(&self, place: &FileParts) -> Result<Option<Change>, Error> {
+    pub(super) fn plan_undo(&self, place: &FileParts) -> Result<Option<Change>, Error> {
         let target = Target::read(&place.path)?;
         let Some(had) = target.text.as_deref().map(|text| place.normal(text)) else { return Ok(None) };
         let content = |source| self.content(&target, source);
@@ -193,7 +193,7 @@ impl Installer {
 
     /// The error that a file's content cannot be used, with the text to add by hand.
     fn unfit(&self, path: &Path, kind: UnfitKind) -> Error {
-        let by_hand = self.places().iter().find(|place| place.path == *path).map(|place| self.by_hand(place));
+        let by_hand = self.places().iter().find(|place| place.path == *path).map(|place| self.manual_text(place));
         let remedy = format!("fix it, or add this by hand:\n{}", by_hand.unwrap_or_default());
         Error::Content { path: path.to_owned(), source: Unfit(kind), remedy }
     }

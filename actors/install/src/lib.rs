@@ -40,7 +40,7 @@ pub use agents::Host;
 pub use locations::Scope;
 pub use plan::{Change, ChangeError, Plan};
 use remark::RETENTION;
-pub use remark::{instead, retention};
+pub use remark::{reads_other_file, retention};
 
 /// Reason why nothing can be planned.
 #[derive(Debug, thiserror::Error)]
@@ -201,7 +201,8 @@ impl Installer {
             let text = self.put_in(&place, target.text()).map_err(|source| self.content(&target, source))?;
             plan.changes.extend(self.write(target, text)?);
         }
-        plan.remarks.extend(self.files.instead.as_deref().map(|path| remark::instead(self.host.title(), path)));
+        plan.remarks
+            .extend(self.files.instead.as_deref().map(|path| remark::reads_other_file(self.host.title(), path)));
         if let Some(path) = &self.files.script {
             plan.changes.extend(self.plan_script(path)?);
         }
@@ -291,7 +292,7 @@ impl Installer {
             plan.remarks.extend(plugin::remarks(others.chain(self.files.overriding())));
         }
         for place in self.places() {
-            plan.changes.extend(self.undone(&place).map_err(Error::of_removal)?);
+            plan.changes.extend(self.plan_undo(&place).map_err(Error::of_removal)?);
         }
         if let Some(path) = &self.files.script {
             plan.changes.extend(self.plan_script_removal(path)?);
@@ -330,7 +331,7 @@ impl Installer {
 
     /// The parts to add by hand.
     pub fn printed(&self) -> Printed {
-        let files = self.places().into_iter().map(|place| (self.by_hand(&place), place.path));
+        let files = self.places().into_iter().map(|place| (self.manual_text(&place), place.path));
         let script = self.files.script.as_ref().map(|path| (self.script(), path.clone()));
         let servers = json!({ self.setup.entry.key: { server::NAME: self.server } });
         Printed {

@@ -57,7 +57,7 @@ pub enum ChangeError {
 
 impl Change {
     /// Shows the change: for a file the lines that change, like `diff -u`.
-    pub fn shown(&self) -> String {
+    pub fn diff(&self) -> String {
         match &self.0 {
             Kind::Write { target, text, .. } | Kind::Own { target, text } => {
                 difference(&target.path, target.text.as_deref(), Some(text))

@@ -28,13 +28,13 @@ pub enum Found {
 
 /// The first line, by which the file is recognised as ours.
 fn first_line(host: Host) -> String {
-    let agent = host.word();
+    let agent = host.cli_name();
     format!("// Written by `baton install {agent}`, removed by `baton uninstall {agent}`.")
 }
 
 /// The file's text.
 pub fn text(command: &HookCommand, host: Host) -> String {
-    let (words, variables) = command.words(&host.word());
+    let (words, variables) = command.words(&host.cli_name());
     format!(
         "{}\nconst COMMAND = {}\nconst VARIABLES = {}\nconst LIMIT_MS = {LIMIT_MS}\n\n{REPORT}{}",
         first_line(host),

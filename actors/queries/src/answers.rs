@@ -329,7 +329,7 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
         if !root.exists && !overview.roots.iter().any(is_others) {
             add(
                 format!("there is no {}", root.path.display()),
-                "start Claude Code once, or set CLAUDE_CONFIG_DIR and run `baton stop`; the next command starts it again",
+                "start Claude Code once, or set CLAUDE_CONFIG_DIR and run `baton stop`; the next command restarts it",
             );
         } else if let Some(swept) = &root.swept {
             add(swept.describe(&root.path), &swept.fix(overview.swept_every));

@@ -110,7 +110,7 @@ pub async fn call(
     parts.configuration.look_in_time().await;
     // Sessions that this call closes must see the current setting of enrichment.
     if !parts.outage.lasts() {
-        parts.enricher.keep_switch().await;
+        parts.enricher.record_switch().await;
     }
     // A hook reports its directory itself, and must not wait for a look at the file system.
     if name != method::HOOK {

@@ -58,7 +58,7 @@ impl Discovery<'_> {
         self.supervisor.seen(others);
         for file in &meant {
             // A session that keeps failing is tried again, because it was asked for.
-            let _ = self.supervisor.resolve_meant(file.session.clone()).await;
+            let _ = self.supervisor.resolve_even_suspended(file.session.clone()).await;
         }
         self.read_first(meant).await;
     }
@@ -84,7 +84,7 @@ impl Discovery<'_> {
             }
             for session in asked {
                 // A failed session is restarted and reads its file later.
-                let _ = session.taken_in(limits::DISCOVERY).await;
+                let _ = session.wait_until_handled(limits::DISCOVERY).await;
             }
         };
         let _ = tokio::time::timeout(limits::DISCOVERY, taking).await;
@@ -93,7 +93,7 @@ impl Discovery<'_> {
 
 /// Returns true if nothing of a file's session was read, and it may be read.
 fn is_new(table: &SessionTable, settings: &Settings, file: &FileSeen) -> bool {
-    let is_unread = |state: &State| state.read.offset == 0 && settings.reads(state);
+    let is_unread = |state: &State| state.read.offset == 0 && settings.may_read(state);
     table.get(&file.session).is_none_or(|row| is_unread(&row.state))
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn split_unread(
     settings: &Settings,
     files: Vec<FileSeen>,
 ) -> (Vec<FileSeen>, Vec<FileSeen>) {
-    let has_no_place = |state: &State| state.place.is_none() && settings.reads(state);
+    let has_no_place = |state: &State| state.place.is_none() && settings.may_read(state);
     let (mut new, mut rest): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
         is_new(table, settings, file) || table.get(&file.session).is_some_and(|row| has_no_place(&row.state))
     });

@@ -35,7 +35,7 @@ use self::candidate::{Candidate, Criteria, candidates, ended_at, is_under_way};
 pub use self::prepared::Handoffs;
 use baton_journal::session_stream;
 use baton_tracking::hooks::CheckedHook;
-use baton_tracking::session::{HandOver, Signalled};
+use baton_tracking::session::{HandoffStep, Signalled};
 
 /// Least time needed to record an offer: one that is recorded but not delivered is lost.
 const RECORD: Duration = Duration::from_millis(5);
@@ -49,7 +49,7 @@ impl Handoffs {
     /// the first prompt. The offer is durable in the session's state when this returns.
     pub(crate) async fn for_start(self: &Arc<Self>, signal: &CheckedHook, until: Instant) -> Option<String> {
         let (id, place, detail) = (&signal.session, signal.place.as_ref()?, signal.detail);
-        self.hooks.closed(signal, half_way_to(until)).await;
+        self.hooks.wait_for_closes(signal, half_way_to(until)).await;
         let row = self.catalog().table.now().get(id).cloned();
         if detail == Some(SignalDetail::Compact) {
             return self.own_facts(id, until).await;
@@ -71,7 +71,7 @@ impl Handoffs {
         let row = self.catalog().table.now().get(id).cloned();
         let state = row.as_ref().map(|row| &row.state);
         if let Some(handoff) = state.and_then(|state| state.handoff.as_ref()) {
-            let text = match handoff.claimed || !self.hooks.deliver(id) {
+            let text = match handoff.claimed || !self.hooks.take_undelivered(id) {
                 true => None,
                 false => self.undelivered_text(id, handoff, until).await,
             };
@@ -87,7 +87,7 @@ impl Handoffs {
             return None;
         }
         let place = signal.place.as_ref()?;
-        self.hooks.closed(signal, half_way_to(until)).await;
+        self.hooks.wait_for_closes(signal, half_way_to(until)).await;
         let begun = self.beginning(id, until).await;
         let table = self.catalog().table.now();
         let wanted = criteria_for(&table, id, &place.project, begun)?;
@@ -125,7 +125,7 @@ impl Handoffs {
         let shown = |state: &State| !self.catalog().settings.now().excludes(state);
         let current = table.shown(&row).cloned().filter(|_| shown(&row.state))?;
         let Some((current, facts)) = self.facts(&handoff.from, current, until).await else {
-            self.hooks.not_delivered(id);
+            self.hooks.mark_undelivered(id);
             return None;
         };
         let chosen = HandoffSource { id: handoff.from.clone(), row, current, facts };
@@ -228,20 +228,20 @@ impl Handoffs {
     /// Records the offer. Returns `false` if the session had an offer before, if another session has claimed the handoff
     /// meanwhile, or if it could not be recorded in time.
     async fn offer(self: &Arc<Self>, id: &SessionId, chosen: &HandoffSource, until: Instant) -> bool {
-        let Ok(_turn) = tokio::time::timeout_at(until, self.hooks.turn()).await else { return false };
+        let Ok(_turn) = tokio::time::timeout_at(until, self.hooks.lock_handoffs()).await else { return false };
         let table = self.catalog().table.now();
         let told_before = table.get(id).is_some_and(|row| row.state.handoff.is_some());
         let left = until.saturating_duration_since(Instant::now());
         if told_before || left < RECORD || claimer(&table, &chosen.id, chosen.current.uuid, Some(id)).is_some() {
             return false;
         }
-        let what = HandOver::Offered { episode: chosen.current.uuid, from: chosen.id.clone() };
+        let what = HandoffStep::Offered { episode: chosen.current.uuid, from: chosen.id.clone() };
         // Marks the offer as undelivered until it is known to be recorded in time; the hook may have stopped waiting by
         // then.
-        self.hooks.not_delivered(id);
-        match self.supervisor.hand_over(id, what, left).await {
+        self.hooks.mark_undelivered(id);
+        match self.supervisor.record_handoff_step(id, what, left).await {
             Ok(Signalled::Recorded) => {
-                self.hooks.deliver(id);
+                self.hooks.take_undelivered(id);
                 tracing::info!(session = %id, from = %chosen.id, episode = %chosen.current.uuid, "handoff offered");
                 true
             }

@@ -101,7 +101,7 @@ impl SessionRows {
         let known = state.enrichment()?;
         let asking = match (known.owed, known.given_up) {
             (Some(_), _) => Some(SessionEnrichment {
-                state: if self.enricher.over_budget(id) { "over_budget" } else { "owed" }.to_owned(),
+                state: if self.enricher.is_over_budget(id) { "over_budget" } else { "owed" }.to_owned(),
                 why: known.failed.map(|outcome| outcome.to_string()),
                 retry_at: known.retry_at.map(|at| at.to_string()),
                 ..SessionEnrichment::default()

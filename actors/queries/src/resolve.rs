@@ -56,7 +56,7 @@ impl SessionResolver<'_> {
         if let Some(id) = left {
             self.discovery.check_transcripts().await;
             let settings = self.catalog().settings.now();
-            let begun = |id: &SessionId| self.hooks.place(id);
+            let begun = |id: &SessionId| self.hooks.last_place(id);
             let (table, now) = (self.catalog().table.now(), self.clock.now());
             let why = "was left for another";
             return Err(directory::not_this_session(
@@ -78,14 +78,14 @@ impl SessionResolver<'_> {
                 self.discovery.check_transcripts().await;
                 let (table, settings, now) =
                     (self.catalog().table.now(), self.catalog().settings.now(), self.clock.now());
-                let begun = |id: &SessionId| self.hooks.place(id);
+                let begun = |id: &SessionId| self.hooks.last_place(id);
                 let why = "asks and is not known";
                 Err(directory::not_this_session(&table, &settings, &begun, now, (&id, why), Some(directory)))
             }
             (Some(directory), None) => {
                 self.discovery.check_transcripts().await;
                 let settings = self.catalog().settings.now();
-                let begun = |id: &SessionId| self.hooks.place(id);
+                let begun = |id: &SessionId| self.hooks.last_place(id);
                 directory::only_session(&self.catalog().table.now(), &settings, &begun, self.clock.now(), directory)
             }
             (None, Some(id)) => Err(unknown_session(&self.catalog().table.now(), id.as_str())),
@@ -237,7 +237,7 @@ impl SessionResolver<'_> {
 /// The session that the caller works in, from its environment at its start and from later hooks. It need not be known.
 pub(super) fn own_session(table: &SessionTable, caller: &Caller) -> Option<SessionId> {
     let session = SessionId::new(caller.agent_session.as_deref()?)?;
-    Some(succession::now(table, session, caller.since))
+    Some(succession::current_successor(table, session, caller.since))
 }
 
 /// The asking session, unless the question names it.

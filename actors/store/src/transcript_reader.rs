@@ -152,7 +152,7 @@ pub fn peek(source: Source, path: &str) -> Peek {
 /// conversation: a transcript that moves with its session may leave a few records at its old path, and Gemini CLI
 /// begins a file for each resume and goes on in the old one. Of the two forms of one transcript, the plain one takes
 /// over as soon as it exists.
-pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
+pub fn may_take_over(source: Source, known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
     let agent = source.agent;
     if content::is_beside_plain(agent, path) {
         return false;

@@ -83,7 +83,7 @@ impl Progress {
 
 /// The vector of a question, or why there is none.
 #[derive(Clone, Default)]
-pub struct Meant {
+pub struct QuestionVector {
     /// The vector for the search.
     pub meaning: Option<Meaning>,
     /// What the answer says about it: `used`, `behind: …`, `down: …`, `off: …`; `None` if no model is configured.
@@ -122,16 +122,16 @@ impl Embedder {
     }
 
     /// Returns the vector of a question if it is available within [`ASKING`].
-    pub async fn meaning(&self, question: &Question) -> Meant {
-        let told = |told: String| Meant { meaning: None, told: Some(told) };
+    pub async fn question_vector(&self, question: &Question) -> QuestionVector {
+        let told = |told: String| QuestionVector { meaning: None, told: Some(told) };
         let Some(in_use) = self.in_use() else {
             let problem = self.lock_progress().problem.clone();
-            return Meant { meaning: None, told: problem.map(|(what, _)| format!("down: {what}")) };
+            return QuestionVector { meaning: None, told: problem.map(|(what, _)| format!("down: {what}")) };
         };
         if question.has_secret {
             return told("off: the question contains a secret, so it is not sent".to_owned());
         }
-        let Some(text) = passage(&question.words) else { return Meant::default() };
+        let Some(text) = passage(&question.words) else { return QuestionVector::default() };
         let pending = self.lock_progress().pending;
         if in_use.table.count() == 0 {
             return match in_use.client.current_pause() {
@@ -153,8 +153,8 @@ impl Embedder {
             },
         };
         match Meaning::new(in_use.table.clone(), &vector) {
-            Some(meaning) if pending > 0 => Meant { meaning: Some(meaning), told: Some(behind(pending)) },
-            Some(meaning) => Meant { meaning: Some(meaning), told: Some("used".to_owned()) },
+            Some(meaning) if pending > 0 => QuestionVector { meaning: Some(meaning), told: Some(behind(pending)) },
+            Some(meaning) => QuestionVector { meaning: Some(meaning), told: Some("used".to_owned()) },
             None => told("down: the endpoint gives vectors of another length than before".to_owned()),
         }
     }

@@ -125,7 +125,7 @@ impl Hooks {
             succession: Succession::default(),
             recent: RecentHooks::default(),
             statistics: Statistics::open(&options.home, options.clock.now()),
-            spool: Arc::new(Spool::of(&options.home)),
+            spool: Arc::new(Spool::new(&options.home)),
             draining: tokio::sync::Mutex::default(),
             presences: ServerConnections::default(),
             looks: BoundedFs::default(),
@@ -141,11 +141,11 @@ impl Hooks {
             Err(ignored) => Taken::Ignored(ignored),
         };
         if !matches!(taken, Taken::Known(_) | Taken::Failed(_)) {
-            self.statistics.called(&hook.event, hook.at.clamp(0, self.options.clock.now().0.max(0)));
+            self.statistics.count_call(&hook.event, hook.at.clamp(0, self.options.clock.now().0.max(0)));
         }
         match &taken {
             Taken::Ignored(why) => {
-                self.statistics.ignored(why.as_str());
+                self.statistics.count_ignored(why.as_str());
                 tracing::debug!(event = %hook.event, why = why.as_str(), "hook ignored");
             }
             Taken::Failed(reason) => tracing::warn!(event = %hook.event, %reason, "hook not recorded"),
@@ -155,14 +155,14 @@ impl Hooks {
     }
 
     /// Counts the time a hook took, as it measured itself.
-    pub fn took(&self, took: &HookTook) {
-        self.statistics.took(took);
+    pub fn record_duration(&self, took: &HookTook) {
+        self.statistics.record_duration(took);
     }
 
     /// Returns the latencies and counts of hooks.
-    pub async fn shown(&self) -> HookStats {
+    pub async fn stats(&self) -> HookStats {
         let (spooled, dropped) = self.blocking(Spool::waiting).await.unwrap_or_default();
-        let counted = self.statistics.shown();
+        let counted = self.statistics.to_answer();
         let table = self.options.table.now();
         let signals = table.iter().map(|(_, row)| &row.state.signals);
         let recorded = signals.filter_map(|signals| signals.started_at.max(signals.active_at)).max();
@@ -179,13 +179,13 @@ impl Hooks {
     }
 
     /// Where a session's hooks were last called, for sessions whose transcript has not named a directory yet.
-    pub fn place(&self, session: &SessionId) -> Option<Place> {
-        self.recent.place(session)
+    pub fn last_place(&self, session: &SessionId) -> Option<Place> {
+        self.recent.last_place(session)
     }
 
     async fn follow(&self, id: &str, checked: CheckedHook) -> Taken {
         if let Some(place) = &checked.place {
-            self.recent.works_in(&checked.session, place);
+            self.recent.note_place(&checked.session, place);
         }
         if self.recent.contains(id) {
             return Taken::Known(checked);
@@ -214,7 +214,7 @@ impl Hooks {
                 signals.disconnected_at.is_some() || !is_recent || is_over
             })
         };
-        if is_due && self.recent.activity(&checked.session, checked.at, interval_ms) {
+        if is_due && self.recent.note_activity(&checked.session, checked.at, interval_ms) {
             self.signal_later(checked.session.clone(), call(id, &checked, None));
         }
         if let (SignalKind::SubagentStop, Some((subagent, _))) = (checked.kind, &checked.subagent) {
@@ -252,11 +252,11 @@ impl Hooks {
             Err(error) => Taken::Failed(error.to_string()),
         };
         if checked.kind == SignalKind::SessionEnd {
-            self.recent.ended(&checked.session);
+            self.recent.note_end(&checked.session);
         }
         match &taken {
             Taken::Recorded(_) | Taken::Known(_) => self.look(&checked),
-            _ => self.succession.unfollow(&checked.session),
+            _ => self.succession.release(&checked.session),
         }
         taken
     }
@@ -271,12 +271,12 @@ impl Hooks {
         let (session, place, at) = (&checked.session, checked.place.as_ref(), checked.at);
         match checked.kind {
             SignalKind::SessionEnd => {
-                self.succession.left(&self.options.table.now(), session, after, place, at);
+                self.succession.note_left(&self.options.table.now(), session, after, place, at);
                 None
             }
-            SignalKind::SessionStart => {
-                self.succession.follows(&self.options.table.now(), &Start { session, after, place: place?, at })
-            }
+            SignalKind::SessionStart => self
+                .succession
+                .reserve_predecessor(&self.options.table.now(), &Start { session, after, place: place?, at }),
             _ => None,
         }
     }

@@ -213,7 +213,7 @@ impl Handle {
     }
 
     /// Tells that no event will name what a job has stored, so that it can be collected.
-    pub(crate) fn unwanted(&self, session: &SessionId, effect: EffectId) {
+    pub(crate) fn disown(&self, session: &SessionId, effect: EffectId) {
         self.slot.cast(Msg::Unwanted(session.clone(), effect));
     }
 
@@ -240,12 +240,12 @@ impl Handle {
 
     /// Returns how far searches cover the log, and what is wrong with the memory. Between two incarnations of it,
     /// returns position 0 and no problem.
-    pub fn memory(&self) -> (Position, Option<String>) {
+    pub fn memory_state(&self) -> (Position, Option<String>) {
         self.port().map_or((Position(0), None), |port| port.state())
     }
 
     /// Why conversations cannot be stored at the moment, if so.
-    pub fn not_storing(&self) -> Option<String> {
+    pub fn storage_problem(&self) -> Option<String> {
         self.storing.describe()
     }
 

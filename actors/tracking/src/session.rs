@@ -25,8 +25,8 @@ use uuid::Uuid;
 
 pub use answer::{Closed, Outcome};
 use closing::Waiter;
-pub use enriching::{Asked, Asking, NotAsked};
-pub use signal::{HandOver, SignalCall, Signalled};
+pub use enriching::{EnrichmentStep, NotAsked, StepRecorded};
+pub use signal::{HandoffStep, SignalCall, Signalled};
 pub use tracking::{Switch, Switched};
 
 use crate::indexer;
@@ -183,7 +183,7 @@ impl Handle {
     }
 
     /// Resolves once all earlier messages are handled.
-    pub async fn taken_in(&self, within: Duration) -> Result<(), CallError> {
+    pub async fn wait_until_handled(&self, within: Duration) -> Result<(), CallError> {
         self.call(Msg::TakenIn, within).await
     }
 
@@ -208,9 +208,9 @@ pub(crate) enum Msg {
     /// A signal with its consequences. Answered once they are durable, before the transcript is read.
     Signal(SignalCall, Option<FileSeen>, RpcReplyPort<Signalled>),
     /// The session was offered a handoff, or has claimed it.
-    HandOver(HandOver, RpcReplyPort<Signalled>),
+    HandOver(HandoffStep, RpcReplyPort<Signalled>),
     /// A model call about the session, or the result of one.
-    Asking(Asking, RpcReplyPort<Asked>),
+    Asking(EnrichmentStep, RpcReplyPort<StepRecorded>),
     TakenIn(RpcReplyPort<()>),
     Wake,
     Done(Box<JobOutcome>),
@@ -444,7 +444,7 @@ impl State {
         }
         self.read_to_end().await?;
         let state = self.aggregate().state();
-        if state.transcript.is_none() || !self.options.settings.now().reads(state) {
+        if state.transcript.is_none() || !self.options.settings.now().may_read(state) {
             return Ok(());
         }
         self.submit_close(&CloseCall::new(CloseReason::LazyQuery)).await.map(drop)

@@ -31,7 +31,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::session;
-use crate::session::{Asked, Asking, CloseCall, Closed, HandOver, SignalCall, Signalled, Switch, Switched};
+use crate::session::{
+    CloseCall, Closed, EnrichmentStep, HandoffStep, SignalCall, Signalled, StepRecorded, Switch, Switched,
+};
 use crate::watcher;
 use crate::watcher::Page;
 use baton_base::actor_address::{ActorAddress, CallError};
@@ -109,7 +111,7 @@ impl Handle {
     }
 
     /// Like [`Self::resolve`], but also starts a suspended session, because a person asked for it.
-    pub async fn resolve_meant(&self, id: SessionId) -> Result<session::Handle, CallError> {
+    pub async fn resolve_even_suspended(&self, id: SessionId) -> Result<session::Handle, CallError> {
         self.find(id, Asker::Person, None).await
     }
 
@@ -172,13 +174,23 @@ impl Handle {
     }
 
     /// Records a handoff step; as [`Self::signal`].
-    pub async fn hand_over(&self, id: &SessionId, what: HandOver, within: Duration) -> Result<Signalled, CallError> {
+    pub async fn record_handoff_step(
+        &self,
+        id: &SessionId,
+        what: HandoffStep,
+        within: Duration,
+    ) -> Result<Signalled, CallError> {
         self.ask(id, Asker::Anything, within, |_, reply| session::Msg::HandOver(what.clone(), reply)).await
     }
 
     /// Records a step of the session's enrichment; as [`Self::signal`]. A model call that was recorded before is
     /// refused the second time, because it is in flight.
-    pub async fn asking(&self, id: &SessionId, what: Asking, within: Duration) -> Result<Asked, CallError> {
+    pub async fn record_enrichment_step(
+        &self,
+        id: &SessionId,
+        what: EnrichmentStep,
+        within: Duration,
+    ) -> Result<StepRecorded, CallError> {
         self.ask(id, Asker::Anything, within, |_, reply| session::Msg::Asking(what.clone(), reply)).await
     }
 

@@ -74,7 +74,7 @@ pub trait Backlog: Send + Sync {
 pub struct Page {
     /// In the order in which to read them.
     pub files: Vec<FileSeen>,
-    /// Number of transcripts beyond this page; [`Handle::more`] requests the next.
+    /// Number of transcripts beyond this page; [`Handle::request_page`] requests the next.
     pub beyond: u64,
     /// Total size of those in bytes.
     pub bytes: u64,
@@ -115,11 +115,11 @@ impl Handle {
 
     /// True if there are so many transcripts that a full scan takes a while, as far as the last scan has counted.
     pub fn is_large(&self) -> bool {
-        self.come_by() > limits::LOOKED_AT_ONCE
+        self.transcript_count() > limits::LOOKED_AT_ONCE
     }
 
     /// Number of transcripts, read or not, counted by the last or running full scan.
-    pub fn come_by(&self) -> u64 {
+    pub fn transcript_count(&self) -> u64 {
         self.1.load(Ordering::Relaxed)
     }
 
@@ -159,7 +159,7 @@ impl Handle {
     }
 
     /// Sends the next page of unread transcripts to the backlog.
-    pub fn more(&self) {
+    pub fn request_page(&self) {
         self.0.cast(Msg::More);
     }
 
@@ -281,7 +281,7 @@ struct State {
 impl Actor for WatcherActor {
     type Msg = Msg;
     type State = State;
-    /// The second is the count that [`Handle::come_by`] reads.
+    /// The second is the count that [`Handle::transcript_count`] reads.
     type Arguments = (Options, Arc<AtomicU64>);
 
     async fn pre_start(

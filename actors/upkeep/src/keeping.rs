@@ -56,7 +56,7 @@ struct Candidate {
 impl Keeping {
     /// Shortens the conversations that exceed the bounds, the oldest first; with `dry_run` only counts. `step` is
     /// called with the number of conversations examined and their total.
-    pub async fn keep(&self, bounds: Bounds, dry_run: bool, step: impl Fn(u64, u64)) -> Keep {
+    pub async fn shorten_oldest(&self, bounds: Bounds, dry_run: bool, step: impl Fn(u64, u64)) -> Keep {
         let this = self.clone();
         let all = baton_base::task::spawn_blocking(move || this.candidates()).await.unwrap_or_default();
         let mut keep = Keep { dry_run, conversations: all.len() as u64, ..Keep::default() };

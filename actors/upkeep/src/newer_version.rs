@@ -96,7 +96,7 @@ impl DailyCheck {
     }
 
     /// The newer version that was found, if there is one.
-    pub fn newer(&self) -> Option<answer::Update> {
+    pub fn newer_version(&self) -> Option<answer::Update> {
         self.newer.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -113,7 +113,7 @@ impl DailyCheck {
         loop {
             let update = settings.newest().update.clone();
             let newer = match update.check {
-                true => ask(&update, env!("CARGO_PKG_VERSION")).await,
+                true => check_version(&update, env!("CARGO_PKG_VERSION")).await,
                 false => Ok(answer::Update::default()),
             };
             match newer {
@@ -135,7 +135,7 @@ impl DailyCheck {
 }
 
 /// Asks for the newest version and compares it with `own`.
-pub async fn ask(settings: &Settings, own: &str) -> Result<answer::Update, Error> {
+pub async fn check_version(settings: &Settings, own: &str) -> Result<answer::Update, Error> {
     let built_in = || URL.filter(|url| !url.is_empty()).and_then(|url| BaseUrl::new(url).ok());
     let url = settings.url.clone().or_else(built_in).ok_or(Error::NoAddress)?;
     let key = settings.key.as_deref().or(KEY).map(str::trim).filter(|key| !key.is_empty()).ok_or(Error::NoKey)?;

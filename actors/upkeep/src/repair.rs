@@ -115,7 +115,7 @@ pub fn cut(home: &Path, _lock: &HomeLock, at: Position, now: Timestamp) -> Resul
         durable::sync_folder(&target).map_err(io_error("sync", &target))?;
     }
     // Forgotten sessions must not come back through the cut.
-    cut_tombstones::keep(&log, &cut.forgotten).map_err(io_error("write forgotten.json in", &log))?;
+    cut_tombstones::add(&log, &cut.forgotten).map_err(io_error("write forgotten.json in", &log))?;
     // From here on no event names the files; before, some do.
     repair::cut(&log, &cut.place, &kept)?;
     // Records after the cut belong to this home, not to the imported one.

@@ -100,7 +100,7 @@ impl Rereading {
                 let state = &table.get(&id)?.state;
                 let path = state.transcript.as_ref()?.path.clone();
                 let is_same = state.filter_is(settings.policy_for(state).filter_version);
-                (is_same && settings.reads(state)).then(|| (std::cmp::Reverse(state.last_activity()), id, path))
+                (is_same && settings.may_read(state)).then(|| (std::cmp::Reverse(state.last_activity()), id, path))
             })
             .collect();
         found.sort();

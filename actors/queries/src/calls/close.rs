@@ -117,7 +117,7 @@ fn shown_uuid(table: &SessionTable, row: &Row) -> Option<Uuid> {
 /// time being.
 async fn not_findable(indexer: &indexer::Handle, position: Position) -> Result<Option<String>, CallError> {
     loop {
-        let troubled = indexer.memory().1;
+        let troubled = indexer.memory_state().1;
         match (indexer.caught_up(position, limits::TROUBLED_CATCH_UP).await, troubled) {
             (Ok(_), _) => return Ok(None),
             (Err(_), Some(why)) => return Ok(Some(why)),

@@ -71,7 +71,7 @@ pub(crate) async fn costs(
         days,
         rows,
         total: row("", &costs.total),
-        spent_today_usd: super::enrichment::dollars(enricher.shown().spent_today_nanos),
+        spent_today_usd: super::enrichment::dollars(enricher.state().spent_today_nanos),
         daily_budget_usd: settings.llm.as_ref().and_then(|llm| llm.daily_budget_usd),
         agents,
     })

@@ -134,7 +134,7 @@ fn all_to_enrich(catalog: &Catalog, now: Timestamp) -> Vec<SessionId> {
             && table.shown(row).is_some()
             && state.enriched_by().is_none()
             && !state.is_subagent()
-            && settings.reads(state)
+            && settings.may_read(state)
     };
     let mut rows: Vec<_> = table.iter().filter(|(_, row)| is_meant(row)).collect();
     rows.sort_by_key(|(id, row)| (std::cmp::Reverse(row.state.last_activity()), (*id).clone()));
@@ -261,7 +261,7 @@ fn message(sum: &answer::Enrich, left: u64, llm: Option<&Llm>) -> String {
     if sum.unknown_calls > 0 {
         message.push_str(&format!(" at most, {} of them of unknown cost", sum.unknown_calls));
     }
-    if let Some((what, fix)) = llm.and_then(Llm::crowded) {
+    if let Some((what, fix)) = llm.and_then(Llm::answer_room_warning) {
         message.push_str(&format!("; {what}; {fix}"));
     }
     message

@@ -47,10 +47,10 @@ async fn context(handoffs: &Arc<Handoffs>, signal: &CheckedHook, until: Instant)
 }
 
 pub(crate) fn record_duration(took: &HookTook, hooks: &Hooks) -> serde_json::Value {
-    hooks.took(took);
+    hooks.record_duration(took);
     serde_json::json!({})
 }
 
 pub(crate) async fn stats(hooks: &Hooks) -> Result<HookStats, QueryError> {
-    Ok(hooks.shown().await)
+    Ok(hooks.stats().await)
 }

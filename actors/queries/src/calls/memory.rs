@@ -100,7 +100,7 @@ pub(crate) fn status(
     indexer: &indexer::Handle,
     outage: &JournalHealth,
 ) -> answer::MemoryStatus {
-    let (position, problem) = indexer.memory();
+    let (position, problem) = indexer.memory_state();
     let problem = problem.or_else(|| outage.lasting().map(|refusal| refusal.reason));
     let tail = journal.tail().position;
     let documents = indexer.searcher().map_or(0, |searcher| {
@@ -146,7 +146,7 @@ pub(super) async fn wait_findable(indexer: &indexer::Handle, position: Position)
     if indexer.covers(position, Want::ButLarge, FINDABLE).await.is_ok() {
         return None;
     }
-    let why = indexer.memory().1.unwrap_or_else(|| "it is busy".to_owned());
+    let why = indexer.memory_state().1.unwrap_or_else(|| "it is busy".to_owned());
     let remedy = IoCause::in_message(&why).remedy();
     Some(
         redact(&format!("; it is stored, but the searchable memory has not taken it in yet: {why}; {remedy}"))
@@ -160,7 +160,7 @@ pub(super) async fn wipe_and_wait(wiper: &Wiper, note: Uuid, position: Position)
     let wiping = text_keeper::erase(&wiper.keepers, Erasure { sessions: &sessions, position, step: &|| {} });
     let why = match tokio::time::timeout(FINDABLE, wiping).await {
         Ok(report) => report.problems.into_iter().next()?,
-        Err(_) => wiper.indexer.memory().1.unwrap_or_else(|| "the searchable memory is busy".to_owned()),
+        Err(_) => wiper.indexer.memory_state().1.unwrap_or_else(|| "the searchable memory is busy".to_owned()),
     };
     let remedy = IoCause::in_message(&why).remedy();
     Some(redact(&format!("; its words may be in files of Baton's home for a while yet: {why}; {remedy}")).into_owned())

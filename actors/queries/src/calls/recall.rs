@@ -261,7 +261,7 @@ impl Recall {
 
     /// The answer from the sessions found.
     fn select(&self, asked: &Intent, mut found: RelevantSessions) -> Result<recall::Selection, QueryError> {
-        self.enricher.hit(found.sessions.iter().map(|session| session.id.clone()));
+        self.enricher.note_hits(found.sessions.iter().map(|session| session.id.clone()));
         let mut entries = std::mem::take(&mut found.notes_told);
         let mut later: BTreeMap<String, Later> = BTreeMap::new();
         for (rank, session) in (1..).zip(&found.sessions) {

@@ -139,7 +139,7 @@ pub(super) fn count_older_filter(catalog: &Catalog, roots: &Roots) -> u64 {
     let is_there = |path: &Path| !roots.is_hung(path) && transcript_file::exists(path);
     let is_older = |state: &State| {
         state.episode.is_some()
-            && settings.reads(state)
+            && settings.may_read(state)
             && !state.filter_is(settings.policy_for(state).filter_version)
             && state.transcript.as_ref().is_some_and(|known| is_there(Path::new(&known.path)))
     };

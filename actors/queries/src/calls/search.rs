@@ -19,7 +19,7 @@ use crate::lazy::{FreshMemory, FreshSearcher};
 use crate::{answers, lazy, related_sessions, resolve, transcript_peek};
 use baton_base::limits;
 use baton_base::transcript_file::TranscriptHeads;
-use baton_tracking::embedding::{Embedder, Meant};
+use baton_tracking::embedding::{Embedder, QuestionVector};
 use baton_tracking::enricher::Enricher;
 use baton_tracking::indexer::Want;
 use baton_tracking::transcript_roots::Roots;
@@ -105,7 +105,7 @@ impl QuestionReader<'_> {
         let now = self.memory.coverage.clock.now();
         let question = query::parse(query, AskedAt { now, zone: caller.zone() });
         let (FreshSearcher { searcher, freshness }, meant) = match effort {
-            Effort::Stored => (self.memory.stored_searcher()?, Meant::default()),
+            Effort::Stored => (self.memory.stored_searcher()?, QuestionVector::default()),
             Effort::New | Effort::All => {
                 // Words are found in turns; what else is made of a session that is being written may be older. Filters
                 // ask for that as well.
@@ -114,7 +114,7 @@ impl QuestionReader<'_> {
                 let want = if is_of_turns && effort == Effort::New { Want::Turns } else { Want::Whole };
                 // Both run at once.
                 let ready = self.memory.searcher_covering(client, ask, want);
-                let (ready, meant) = tokio::join!(ready, self.embedder.meaning(&question));
+                let (ready, meant) = tokio::join!(ready, self.embedder.question_vector(&question));
                 (ready?, meant)
             }
         };
@@ -129,7 +129,7 @@ impl QuestionReader<'_> {
         let table = self.memory.catalog().table.now();
         let row = table
             .get(id)
-            .filter(|row| row.state.episode.is_none() && self.memory.catalog().settings.now().reads(&row.state));
+            .filter(|row| row.state.episode.is_none() && self.memory.catalog().settings.now().may_read(&row.state));
         let is_hung = |path: &str| self.roots.is_hung(Path::new(path));
         let row = row.filter(|row| row.state.transcript.as_ref().is_some_and(|transcript| !is_hung(&transcript.path)));
         let Some(row) = row.cloned() else { return false };
@@ -172,7 +172,7 @@ pub(crate) async fn search(
     let found = baton_base::task::spawn_blocking(move || find(&wanted, &table, &settings, &searcher));
     let SearchHits { hits, notes, .. } = found.await.map_err(|error| internal("the search broke", error))??;
     if effort != Effort::Stored {
-        enricher.hit(hits.iter().filter_map(|hit| SessionId::new(&hit.session_id)));
+        enricher.note_hits(hits.iter().filter_map(|hit| SessionId::new(&hit.session_id)));
     }
     Ok(answer::Search { hits, freshness, notes })
 }

@@ -95,7 +95,7 @@ impl StatusReport<'_> {
             let counts = if row.state.is_subagent() { &mut subagents } else { &mut sessions };
             *counts.entry(row.state.phase.as_str().to_owned()).or_default() += 1;
         }
-        let (memory_position, memory_problem) = self.indexer.memory();
+        let (memory_position, memory_problem) = self.indexer.memory_state();
         let documents = self.indexer.searcher().map_or(0, |searcher| {
             let (turns, sessions) = searcher.counts();
             turns + sessions
@@ -162,22 +162,22 @@ impl StatusReport<'_> {
                     .to_owned(),
             }
         }));
-        problems.extend(self.indexer.partly().into_iter().map(|(session, parts)| answer::Problem {
+        problems.extend(self.indexer.partly_indexed().into_iter().map(|(session, parts)| answer::Problem {
             what: format!("session {session}: {} could not be made; what was said in it is found", parts.join(" and ")),
             fix: "please report it with the lines of `daemon.log`".to_owned(),
         }));
         problems.extend(self.forgotten_sessions.problem().map(|why| answer::Problem {
             what: format!("log/forgotten-records.json cannot be read, so new copies of forgotten sessions are not known as such: {why}"),
-            fix: "put it back from a backup, or remove it, and run `baton stop`; the next command starts it again".to_owned(),
+            fix: "put it back from a backup, or remove it, and run `baton stop`; the next command restarts it".to_owned(),
         }));
         problems
             .extend(memory_problem.map(|why| lasting(format!("the searchable memory does not follow the log: {why}"))));
-        problems.extend(self.indexer.not_storing().map(lasting));
+        problems.extend(self.indexer.storage_problem().map(lasting));
         problems.extend(self.states_file.condition.describe().map(lasting));
         let (catalog, known) = (self.discovery.catalog.clone(), self.roots.clone());
         let older = baton_base::task::spawn_blocking(move || reindex::count_older_filter(&catalog, &known));
         let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
-        let hooks = self.hooks.shown().await;
+        let hooks = self.hooks.stats().await;
         problems.extend(of_hooks(&settings.now(), self.daemon, &hooks));
         let vault = self.note_writer.status().await;
         problems.extend(vault.problem.clone().map(|problem| answer::Problem {
@@ -216,7 +216,7 @@ impl StatusReport<'_> {
             what: format!("text that an earlier version stored cannot be redacted by today's rules: {what}"),
             fix: "`baton forget` removes such a session; it is looked at again when the daemon starts".to_owned(),
         }));
-        problems.extend(self.newer_version.newer().map(|update| answer::Problem {
+        problems.extend(self.newer_version.newer_version().map(|update| answer::Problem {
             what: format!("version {} is available, this is {}", update.newest, update.version),
             fix: format!(
                 "update with what installed it{}",
@@ -276,7 +276,7 @@ impl StatusReport<'_> {
             hooks: answer::HookSummary {
                 enabled: settings.now().hooks.enabled,
                 calls: hooks.events.values().map(|event| event.calls).sum(),
-                present: self.hooks.present(),
+                present: self.hooks.connected_servers(),
                 last_at: hooks
                     .events
                     .values()
@@ -288,7 +288,7 @@ impl StatusReport<'_> {
                 dropped: hooks.dropped,
             },
             problems,
-            note: settings.now().note(),
+            note: settings.now().tracking_off_note(),
             older_filter: (older > 0).then_some(older),
             untyped: Some(untyped).filter(|untyped| *untyped > 0),
             redacting,

@@ -68,7 +68,7 @@ pub(crate) async fn today(
     Ok(answer::Today {
         day: zone_day(now, zone),
         spent: usages.map(|usages| spent(&usages, zone, today)),
-        own_calls_usd: super::enrichment::dollars(enricher.shown().spent_today_nanos),
+        own_calls_usd: super::enrichment::dollars(enricher.state().spent_today_nanos),
         freshness,
         ..listed
     })

@@ -70,7 +70,7 @@ pub(crate) async fn unindexed(
         let is_new = row.is_none();
         let unknown = looked.as_ref().map(|looked| transcript_peek::as_state(looked.summary())).unwrap_or_default();
         let state = row.map_or(&unknown, |row| &row.state);
-        if is_new && !settings.reads(state) {
+        if is_new && !settings.may_read(state) {
             continue;
         }
         if project.as_deref().is_some_and(|project| !visibility::is_in(state, project)) {
@@ -115,7 +115,7 @@ pub(crate) async fn unindexed(
         return Err(unknown.into());
     }
     rows.sort_by(|a, b| (&b.last_activity, &a.session_id).cmp(&(&a.last_activity, &b.session_id)));
-    let note = discovery.catalog.settings.now().note();
+    let note = discovery.catalog.settings.now().tracking_off_note();
     Ok(answer::Unindexed { status: "success".to_owned(), count: rows.len() as u64, sessions: rows, note })
 }
 

@@ -10,7 +10,7 @@ use baton_tracking::embedding::Embedder;
 /// Uses what is known, without a call to the endpoint.
 pub(super) fn vectors(settings: &Settings, configuration: &Configuration, embedder: &Embedder) -> answer::Vectors {
     let Some(embedding) = settings.embedding.clone() else {
-        let lacking = configuration.lacking();
+        let lacking = configuration.embedding_warning();
         return answer::Vectors {
             next_step: lacking
                 .as_ref()

@@ -75,7 +75,7 @@ impl FreshMemory<'_> {
             is_in && !settings.excludes(state)
         };
         let is_asked = |id: &&SessionId| table.get(id).is_none_or(|row| is_meant(&row.state));
-        self.coverage.indexer.owed(want).iter().filter(is_asked).for_each(|id| step.note_pending(id));
+        self.coverage.indexer.put_off(want).iter().filter(is_asked).for_each(|id| step.note_pending(id));
         let failed = table.unsettled().filter(|(_, row)| row.state.phase == Phase::Failed && is_meant(&row.state));
         let freshness = answer::Freshness {
             indexed_now: step.indexed,
@@ -85,7 +85,7 @@ impl FreshMemory<'_> {
             note: self
                 .not_indexed_note(step.pending)
                 .or(step.not_checked)
-                .or_else(|| self.catalog().settings.now().note()),
+                .or_else(|| self.catalog().settings.now().tracking_off_note()),
             position: position.max(self.coverage.indexer.covered().of(want)).0,
             failed: failed.map(|(id, _)| id.to_string()).take(SESSIONS_NAMED).collect(),
             vectors: None,
@@ -104,7 +104,7 @@ impl FreshMemory<'_> {
             None => self
                 .coverage
                 .indexer
-                .memory()
+                .memory_state()
                 .1
                 .map(|why| explain("the searchable memory cannot take in what is new", &why)),
         }

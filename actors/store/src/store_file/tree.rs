@@ -154,7 +154,7 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
 mod tests {
     use super::*;
     use crate::store_file::{render, sessions};
-    use crate::transcript_reader::continues;
+    use crate::transcript_reader::may_take_over;
     use baton_conversation::record::Timestamp;
     use baton_conversation::transcript::Source;
     use baton_events::session::TailDigest;
@@ -288,8 +288,8 @@ mod tests {
         assert_eq!(listed(), [two]);
         let source = Source { agent: AGENT, subagent: false };
         let row = path.join("ses_1").to_str().unwrap().to_owned();
-        assert!(continues(source, &one, &row, 1, TailDigest::default()));
-        assert!(!continues(source, &row, &one, 1, TailDigest::default()), "not the other way round");
+        assert!(may_take_over(source, &one, &row, 1, TailDigest::default()));
+        assert!(!may_take_over(source, &row, &one, 1, TailDigest::default()), "not the other way round");
     }
 
     #[test]

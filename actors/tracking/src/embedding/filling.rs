@@ -97,7 +97,7 @@ fn of_files(error: &Error) -> (String, String) {
     let fix = match error {
         Error::Disk { .. } => format!("{}; it is tried again by itself", IoCause::in_message(&what).remedy()),
         Error::Dimensions { given, .. } => format!(
-            "if the model was changed behind its name, set memory.embedding.dimensions to {given}: all are requested again"
+            "if the model was changed behind its name, set memory.embedding.dimensions to {given}: all are made again"
         ),
         Error::Full => "forget projects that are not needed, or use a model with fewer dimensions".to_owned(),
         Error::Name => "name a model in memory.embedding.model".to_owned(),
@@ -293,7 +293,7 @@ impl Filler<'_> {
     async fn tidy(&self, searcher: &Searcher) {
         let log = self.options.table.now().position();
         let is_whole = || {
-            let (covered, problem) = self.options.indexer.memory();
+            let (covered, problem) = self.options.indexer.memory_state();
             let lacks = || self.options.indexer.left_out().is_empty() && self.options.indexer.unreadable().is_empty();
             covered >= log && problem.is_none() && lacks() && self.is_current(searcher)
         };

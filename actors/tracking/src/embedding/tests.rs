@@ -21,7 +21,7 @@ fn made(endpoint: &FakeEndpoint, texts: &[&str]) -> (TempDir, Embedder) {
 }
 
 async fn ask(embedder: &Embedder, text: &str) -> (bool, String) {
-    let meant = embedder.meaning(&query::parse(text, Timestamp(0))).await;
+    let meant = embedder.question_vector(&query::parse(text, Timestamp(0))).await;
     (meant.meaning.is_some(), meant.told.unwrap_or_default())
 }
 

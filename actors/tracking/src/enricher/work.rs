@@ -18,7 +18,7 @@ use super::conversation::{self, Read};
 use super::ended::{self, CallResult, EndedCall};
 use super::outcome::{By, Done, Outcome};
 use super::{Enricher, RECORD, RETRY, call_of, price};
-use crate::session::{Asking, NotAsked};
+use crate::session::{EnrichmentStep, NotAsked};
 use baton_base::actor_address::CallError;
 use baton_config::settings::{Llm, Settings};
 use baton_model::{ChatRequest, Client, Failure, Kind, Message, Role, WhenPaused};
@@ -83,7 +83,8 @@ impl Enricher {
             });
         };
         let looked = settings.clone();
-        let obstacle = baton_base::task::spawn_blocking(move || Self::obstacle(&looked)).await.unwrap_or(None);
+        let obstacle =
+            baton_base::task::spawn_blocking(move || Self::configuration_problem(&looked)).await.unwrap_or(None);
         if let Some((what, fix)) = obstacle {
             self.known().problem = Some((what.clone(), fix.clone()));
             return Err(Outcome::Failed { why: format!("{what}; {fix}"), is_of_endpoint: true });
@@ -102,7 +103,7 @@ impl Enricher {
         }
         // This session is marked as ours, so a call recorded as in flight was made by an earlier daemon.
         if let Some(call) = call_of(&state) {
-            let lost = self.record(id, Asking::Lost(call)).await;
+            let lost = self.record(id, EnrichmentStep::Lost(call)).await;
             lost.map_err(|error| Outcome::failed(error.to_string()))?;
             self.note_lost(id, &state);
         }
@@ -117,7 +118,7 @@ impl Enricher {
             Ok(Ok(read)) if before.is_some_and(|before| !read.plan.tells_more_than(before)) => {
                 let (content, why) = (episode.hash, GaveUp::NoMore);
                 if is_owed {
-                    let _ = self.record(id, Asking::GiveUp { content, why }).await;
+                    let _ = self.record(id, EnrichmentStep::GiveUp { content, why }).await;
                 }
                 Err(Outcome::Unchanged)
             }
@@ -127,12 +128,12 @@ impl Enricher {
             }
             Ok(Ok(_)) => {
                 let (content, why) = (episode.hash, GaveUp::Empty);
-                let _ = self.record(id, Asking::GiveUp { content, why }).await;
+                let _ = self.record(id, EnrichmentStep::GiveUp { content, why }).await;
                 Err(Outcome::Nothing { why: "session_tracking.filtering leaves nothing of it to send to a model" })
             }
             Ok(Err(error)) if conversation::is_lost(&error) => {
                 let (content, why) = (episode.hash, GaveUp::Unreadable);
-                let _ = self.record(id, Asking::GiveUp { content, why }).await;
+                let _ = self.record(id, EnrichmentStep::GiveUp { content, why }).await;
                 let why = format!("its stored conversation cannot be read: {error}; {}", why.next_step());
                 Err(Outcome::GivenUp { why })
             }
@@ -147,7 +148,7 @@ impl Enricher {
         let nothing =
             || Outcome::Nothing { why: "it has no episode: nothing was said in it, or its episode is deleted" };
         let row = table.get(id).cloned().ok_or_else(nothing)?;
-        if !settings.reads(&row.state) {
+        if !settings.may_read(&row.state) {
             return Err(Outcome::failed("the session is not tracked, so nothing of it is sent"));
         }
         let episode = table.shown(&row).cloned().ok_or_else(nothing)?;
@@ -161,8 +162,8 @@ impl Enricher {
         Outcome::Failed { why: format!("{what}; {fix}"), is_of_endpoint: true }
     }
 
-    async fn record(&self, id: &SessionId, what: Asking) -> Result<Option<u32>, NotAsked> {
-        match self.options.supervisor.asking(id, what, RECORD).await {
+    async fn record(&self, id: &SessionId, what: EnrichmentStep) -> Result<Option<u32>, NotAsked> {
+        match self.options.supervisor.record_enrichment_step(id, what, RECORD).await {
             Ok(recorded) => recorded,
             Err(error @ (CallError::Gone | CallError::TimedOut)) => Err(NotAsked::Failed { reason: error.to_string() }),
         }
@@ -213,7 +214,7 @@ impl Work<'_> {
             nanos: taken.nanos,
         };
         let estimate = call.nanos;
-        let number = match enricher.record(self.id, Asking::Call(Box::new(call))).await {
+        let number = match enricher.record(self.id, EnrichmentStep::Call(Box::new(call))).await {
             Ok(Some(number)) => number,
             not_recorded => {
                 let why = not_recorded.err().map_or_else(String::new, |error| format!(": {error}"));
@@ -227,7 +228,7 @@ impl Work<'_> {
         let replied = self.client.chat(&chat_request(&request), llm.timeout, when_paused).await;
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         drop(room);
-        let EndedCall { came, tokens, nanos } = EndedCall::of(replied, &self.read.lines, price.as_ref());
+        let EndedCall { came, tokens, nanos } = EndedCall::from_reply(replied, &self.read.lines, price.as_ref());
         let (end, next) = self.evaluate(came, &request).await;
         let spent = nanos.unwrap_or(estimate);
         self.done.calls += 1;
@@ -270,7 +271,7 @@ impl Work<'_> {
             Ok(left) => left.ok_or(Outcome::Nothing { why: "there is nothing left to ask about it" })?,
             Err(()) => {
                 let (content, why) = (self.episode.hash, GaveUp::Unreadable);
-                let _ = enricher.record(self.id, Asking::GiveUp { content, why }).await;
+                let _ = enricher.record(self.id, EnrichmentStep::GiveUp { content, why }).await;
                 return Err(Outcome::GivenUp { why: "the stored answers to its parts cannot be read".to_owned() });
             }
         };
@@ -327,7 +328,7 @@ impl Work<'_> {
     }
 
     async fn record_wanted(&self) -> Result<(), Outcome> {
-        let wanted = self.enricher.record(self.id, Asking::Wanted).await;
+        let wanted = self.enricher.record(self.id, EnrichmentStep::Wanted).await;
         wanted.map(drop).map_err(|error| Outcome::failed(error.to_string()))
     }
 
@@ -393,7 +394,7 @@ impl Work<'_> {
         let enricher = self.enricher;
         let taken = Box::new(taken);
         loop {
-            match enricher.record(self.id, Asking::Ended(taken.clone())).await {
+            match enricher.record(self.id, EnrichmentStep::Ended(taken.clone())).await {
                 Ok(_) => break,
                 Err(NotAsked::Refused(rejection)) => return Err(Outcome::failed(rejection.to_string())),
                 Err(NotAsked::Failed { reason }) if *enricher.options.stop.borrow() => {

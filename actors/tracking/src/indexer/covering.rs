@@ -41,7 +41,7 @@ impl Handle {
     }
 
     /// Sessions whose wanted new content the memory has put off.
-    pub fn owed(&self, want: Want) -> Vec<SessionId> {
+    pub fn put_off(&self, want: Want) -> Vec<SessionId> {
         self.large.owed(want == Want::Whole)
     }
 

@@ -43,7 +43,7 @@ const QUIET_MAX: Duration = Duration::from_secs(30);
 
 impl Handle {
     /// Large sessions that queries do not index again for the time being.
-    pub fn let_alone(&self) -> BTreeSet<SessionId> {
+    pub fn left_alone(&self) -> BTreeSet<SessionId> {
         self.large.let_alone(Instant::now())
     }
 }
@@ -209,7 +209,7 @@ impl LargeConversations {
     }
 
     /// Records that a session was taken in, and how long it took.
-    pub(super) fn taken_in(&self, session: &SessionId, took: Duration) {
+    pub(super) fn note_taken_in(&self, session: &SessionId, took: Duration) {
         let mut all = self.lock();
         let entry = all.entries.entry(session.clone()).or_default();
         *entry = Entry::default();
@@ -217,7 +217,7 @@ impl LargeConversations {
     }
 
     /// Records that an attempt was abandoned after this time.
-    pub(super) fn gave_way(&self, session: &SessionId, took: Duration) {
+    pub(super) fn note_abandoned(&self, session: &SessionId, took: Duration) {
         let mut all = self.lock();
         let entry = all.entries.entry(session.clone()).or_default();
         entry.patience = took.saturating_mul(2).clamp(PATIENCE_MIN, PATIENCE_MAX);
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!((large.first(), large.owed(true).len()), (Some(Position(7)), 2));
         assert_eq!(large.next(Awaited::default(), now), Some((a.clone(), Duration::ZERO)), "the first event counts");
         let minute = Duration::from_secs(60);
-        large.taken_in(&a, minute);
+        large.note_taken_in(&a, minute);
         assert_eq!(
             (large.first(), large.next(Awaited::default(), now)),
             (Some(Position(8)), Some((b.clone(), Duration::ZERO)))
@@ -264,7 +264,7 @@ mod tests {
         assert!(large.pause(now).unwrap() >= minute * REST);
         let later = now + minute * (REST + 1);
         assert_eq!((large.next(Awaited::default(), later).is_some(), large.pause(later)), (true, Some(Duration::ZERO)));
-        large.taken_in(&a, Duration::ZERO);
+        large.note_taken_in(&a, Duration::ZERO);
         assert_eq!((large.let_alone(later).len(), large.pause(later), large.first()), (0, None, None));
     }
 
@@ -283,7 +283,7 @@ mod tests {
         large.owe(&a, Position(4));
         large.owe_rest(&a, Position(5));
         assert_eq!(large.first_without_turns(), Some(Position(3)), "an event between could not be added");
-        large.taken_in(&a, Duration::ZERO);
+        large.note_taken_in(&a, Duration::ZERO);
         assert_eq!((large.first(), large.is_open(&a)), (None, true));
         large.forget(&a);
         assert!(!large.is_open(&a));
@@ -299,12 +299,12 @@ mod tests {
             (Duration::from_millis(300), Duration::from_millis(600)),
             (Duration::MAX, PATIENCE_MAX),
         ] {
-            large.gave_way(&a, took);
+            large.note_abandoned(&a, took);
             assert_eq!((patience(), large.first()), (expected, Some(Position(1))), "it is owed still");
         }
         let later = Instant::now() + 2 * PUT_OFF_MAX;
         assert_eq!(large.next(whole(9), later).unwrap().1, Duration::MAX, "it comes to its end some time");
-        large.taken_in(&a, Duration::MAX);
+        large.note_taken_in(&a, Duration::MAX);
         large.owe(&a, Position(2));
         assert_eq!(patience(), Duration::ZERO);
     }

@@ -39,7 +39,7 @@ impl Handle {
     }
 
     /// Sessions that are searchable, but some of whose parts could not be made.
-    pub fn partly(&self) -> BTreeMap<SessionId, Vec<&'static str>> {
+    pub fn partly_indexed(&self) -> BTreeMap<SessionId, Vec<&'static str>> {
         self.left_out.parts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 }

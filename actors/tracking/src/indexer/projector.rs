@@ -230,7 +230,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             }
             wait = match self.advance() {
                 Ok(wait) => {
-                    self.went_well();
+                    self.note_success();
                     wait
                 }
                 Err(error) => {

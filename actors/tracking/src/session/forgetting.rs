@@ -85,7 +85,7 @@ impl State {
             let mut records = Marks::default();
             // An unreadable file yields no records and is not a copy.
             transcript_reader::look(&start, limits::COPY_HEAD_BYTES, &mut records);
-            let of = remains.copied_by(&id, records.0.into_iter())?;
+            let of = remains.original_by_marks(&id, records.0.into_iter())?;
             if let Err(error) = remains.keep_copy(id, of.clone()) {
                 tracing::warn!(%error, "copy of a forgotten session not noted");
             }

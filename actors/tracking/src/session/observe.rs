@@ -90,7 +90,7 @@ impl State {
                 let (known, file, offset, tail) =
                     (known.path.clone(), file.path.to_string(), state.read.offset, state.tail);
                 let comparing = baton_base::task::spawn_blocking(move || {
-                    transcript_reader::continues(source, &known, &file, offset, tail)
+                    transcript_reader::may_take_over(source, &known, &file, offset, tail)
                 });
                 matches!(tokio::time::timeout(limits::READ_PASS, comparing).await, Ok(Ok(true)))
             }

@@ -40,7 +40,7 @@ impl Swept {
     }
 
     /// Classifies an error of change notification.
-    pub(crate) fn of(error: &notify::Error) -> Self {
+    pub(crate) fn from_error(error: &notify::Error) -> Self {
         match &error.kind {
             ErrorKind::MaxFilesWatch => Self::NoMoreWatches(limit(WATCHES)),
             ErrorKind::Io(error) if error.kind() == io::ErrorKind::StorageFull => Self::NoMoreWatches(limit(WATCHES)),
@@ -163,14 +163,14 @@ mod tests {
             );
         };
         let full = notify::Error::new(ErrorKind::MaxFilesWatch);
-        assert!(matches!(Swept::of(&full), Swept::NoMoreWatches(_)));
+        assert!(matches!(Swept::from_error(&full), Swept::NoMoreWatches(_)));
         let instances = notify::Error::io(io::Error::from_raw_os_error(TOO_MANY));
-        assert!(matches!(Swept::of(&instances), Swept::NoMoreInstances(_)));
+        assert!(matches!(Swept::from_error(&instances), Swept::NoMoreInstances(_)));
         check(&Swept::NoMoreWatches(Some(8192)), "watches are used up (8192)", "fs.inotify.max_user_watches=524288`");
         check(&Swept::NoMoreWatches(Some(1 << 20)), "(1048576)", "fs.inotify.max_user_watches=4194304`");
         check(&Swept::NoMoreInstances(None), "instances are used up", "fs.inotify.max_user_instances=1024`");
         check(&Swept::Shared("nfs".to_owned()), "(nfs) may be changed from elsewhere", "nothing need be done");
-        check(&Swept::of(&notify::Error::generic("odd")), "odd", "tried again by itself");
+        check(&Swept::from_error(&notify::Error::generic("odd")), "odd", "tried again by itself");
         check(&Swept::Silent, "does not answer", "tried again by itself");
     }
 

@@ -164,7 +164,7 @@ impl Changes {
                 Ok(()) => drop(self.watched.insert(path, identity)),
                 Err(error) => {
                     tracing::warn!(root = %path.display(), %error, "root not watched; sweeping instead");
-                    self.failed.insert(path, Swept::of(&error));
+                    self.failed.insert(path, Swept::from_error(&error));
                 }
             }
         }
@@ -298,7 +298,7 @@ impl Notifier {
         };
         begin().map_err(|error| {
             tracing::warn!(%error, "no change notification; sweeping instead");
-            Swept::of(&error)
+            Swept::from_error(&error)
         })
     }
 }

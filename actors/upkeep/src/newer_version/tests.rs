@@ -77,7 +77,7 @@ fn redirect(to: &str) -> Vec<u8> {
 
 async fn asked(url: &str, key: Option<String>) -> Result<answer::Update, String> {
     let settings = Settings { check: false, url: BaseUrl::new(url).ok(), key };
-    ask(&settings, "1.2.0").await.map_err(|error| error.to_string())
+    check_version(&settings, "1.2.0").await.map_err(|error| error.to_string())
 }
 
 /// Asks a server with this announcement and signature.
@@ -164,7 +164,7 @@ async fn a_server_that_misbehaves_gets_a_sentence() {
 async fn without_an_address_or_a_key_nothing_is_asked() {
     if URL.is_none() {
         let settings = Settings { key: Some("RW".to_owned()), ..Settings::default() };
-        assert!(matches!(ask(&settings, "1.2.0").await, Err(Error::NoAddress)));
+        assert!(matches!(check_version(&settings, "1.2.0").await, Err(Error::NoAddress)));
     }
     if KEY.is_none() {
         assert!(asked("http://127.0.0.1:1/latest.json", None).await.unwrap_err().contains("set update.key"));

@@ -34,7 +34,7 @@ impl Live<'_> {
                 let caught_up = runtime.block_on(indexer.caught_up(at, limits::CATCH_UP));
                 caught_up.map_err(|error| format!("it does not follow the log: {error}"))?;
                 let searcher = indexer.searcher().map_err(|error| error.to_string())?.pinned();
-                Ok((indexer.memory().0 == at).then_some(searcher))
+                Ok((indexer.memory_state().0 == at).then_some(searcher))
             }
             Self::Copied(searcher) => Ok(Some(searcher.clone())),
         }

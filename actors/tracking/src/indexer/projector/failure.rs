@@ -51,7 +51,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     }
 
     /// Records a successful step. A failure ends only with a commit, and a rebuild only at the end of the log.
-    pub(super) fn went_well(&mut self) {
+    pub(super) fn note_success(&mut self) {
         if self.failures.last.is_none() || self.dirty_since.is_some() {
             return;
         }

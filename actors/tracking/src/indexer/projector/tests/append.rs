@@ -135,7 +135,7 @@ async fn what_is_appended_is_found_before_the_rest_is_made() {
     covers(&port, first, Want::Whole).await;
     assert_eq!(["wombats", "herons"].map(found), [true, false]);
     // Let it rest for the remainder of the test.
-    home.large.taken_in(&growing.session, Duration::from_secs(3_600));
+    home.large.note_taken_in(&growing.session, Duration::from_secs(3_600));
     let answered = growing.grow(&home, &[result(3, "c2"), typed(4, "feed the herons")]).await;
     assert_eq!(covers(&port, answered, Want::Turns).await, answered);
     assert_eq!(["wombats", "herons", "lizards"].map(found), [true, true, false]);
