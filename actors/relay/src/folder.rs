@@ -298,7 +298,7 @@ impl Relay for Folder {
                     };
                     let logs = inner.logs()?;
                     let folders = logs.iter().map(|(name, ..)| inner.writer_folder(*name));
-                    // Watch first, then look, so that no change is missed.
+                    // Look again after a new watch, so that no change is missed.
                     let is_new = inner.news.watch(folders.chain([inner.root.join("w")]));
                     let logs = if is_new { inner.logs()? } else { logs };
                     Ok(!logs.iter().all(is_read))
