@@ -160,7 +160,7 @@ fn what_no_session_can_be_read_from_is_named() {
         assert!(problems.contains(told), "{told}: {problems}");
     }
     assert_eq!(problems.matches("not a valid session name").count(), 3, "{problems}");
-    assert_eq!(problems.matches("no regular file").count(), 2, "{problems}");
+    assert_eq!(problems.matches("not a regular file").count(), 2, "{problems}");
 }
 
 #[test]

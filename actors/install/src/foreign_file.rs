@@ -318,7 +318,7 @@ mod tests {
             let _ = fs::remove_file(&path);
             meanwhile.iter().for_each(|text| fs::write(&path, text).unwrap());
             let errors = [target.write("c").unwrap_err(), target.remove().unwrap_err()];
-            assert!(errors.iter().all(|error| error.to_string().contains("changed by somebody else")), "{errors:?}");
+            assert!(errors.iter().all(|error| error.to_string().contains("changed by another program")), "{errors:?}");
             assert_eq!(fs::read_to_string(&path).ok().as_deref(), meanwhile);
             assert!(target.backups().is_empty());
         }

@@ -81,9 +81,9 @@ impl Folder {
             durable::read_json(&root.join(MARK), 64 * 1024).map_err(|error| unavailable(root, &error))?;
         let shown = root.display();
         match mark {
-            None => {
-                Err(Error::Unavailable(format!("{shown} is not a relay folder, or is not mounted: {MARK} is missing")))
-            }
+            None => Err(Error::Unavailable(format!(
+                "{shown} is not a relay folder, or is not mounted: {MARK} is not there"
+            ))),
             Some(mark) if mark.format != FORMAT => {
                 Err(Error::Refused(format!("{shown} has format {}: it needs another version of Baton", mark.format)))
             }

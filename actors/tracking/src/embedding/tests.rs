@@ -37,7 +37,8 @@ async fn a_question_has_a_vector_or_says_why_not() {
     check("repair the vehicle", (true, "used")).await;
     assert_eq!(endpoint.requests().len(), 1, "the second was remembered");
     check("… !", (false, "")).await;
-    check(&format!("car sk-ant-api03-{}", "x9Y8z7W6v5U4".repeat(4)), (false, "off: a secret")).await;
+    check(&format!("car sk-ant-api03-{}", "x9Y8z7W6v5U4".repeat(4)), (false, "off: the question contains a secret"))
+        .await;
     embedder.lock_progress().pending = 7;
     check("repair the vehicle", (true, "behind: 7 pending")).await;
     embedder.lock_progress().pending = 0;
