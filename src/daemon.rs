@@ -11,7 +11,7 @@ use std::sync::Arc;
 use baton_actors::System;
 use baton_actors::system::{Options, StartError};
 use baton_base::clock::SystemClock;
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 use baton_base::lock::HomeLock;
 use baton_config::settings::Settings;
 use tokio::sync::watch;
@@ -44,7 +44,7 @@ pub enum Error {
     #[error(transparent)]
     Start(#[from] StartError),
     /// The log file, the runtime or the signal handlers failed.
-    #[error("cannot {what}: {source}; {}", Obstacle::from_error(source).remedy())]
+    #[error("cannot {what}: {source}; {}", IoCause::from_error(source).remedy())]
     Io {
         /// The action that failed.
         what: &'static str,

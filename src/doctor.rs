@@ -99,7 +99,7 @@ pub fn examine(environment: &Environment, directory: &std::path::Path) -> Report
     findings.extend(disk::check(&environment.home));
     let (seen, from) = (environment.clone(), directory.to_owned());
     let checked = within(AGENTS, move || {
-        let hosts = Host::found(&seen);
+        let hosts = Host::detect(&seen);
         let findings = agent::check(&hosts, &seen, &from);
         (connection::all(&hosts, &findings), findings)
     });

@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 use baton_base::transcript_root::Root;
 use baton_conversation::item::Agent;
 use baton_conversation::transcript::layout;
-use baton_home::environment::{current_directory, project, user_home, works_in};
+use baton_home::environment::{current_directory, project, user_home, working_directories};
 use baton_protocol::{Caller, Welcome};
 use baton_tracking::transcript_roots;
 
@@ -29,8 +29,8 @@ pub(crate) fn read_directories(environment: &Environment) -> impl Iterator<Item 
 /// The directories searched for transcripts.
 pub fn roots(environment: &Environment) -> Vec<Root> {
     let usual = read_directories(environment).flat_map(|(agent, directory)| Root::of_agent(agent, directory));
-    let user = environment.user_directory().into_iter();
-    let also = user.flat_map(|user| Agent::ALL.iter().flat_map(|agent| Root::also_of(*agent, user)));
+    let user = environment.searched_user_home().into_iter();
+    let also = user.flat_map(|user| Agent::ALL.iter().flat_map(|agent| Root::additional(*agent, user)));
     let moved = moved_roots(environment).into_iter().map(|(_, root)| root);
     usual.chain(also).chain(moved.filter(|root| why_unfit_folder(&root.projects).is_none())).collect()
 }
@@ -95,7 +95,7 @@ pub fn refused<'a>(environment: &'a Environment, welcome: &'a Welcome) -> Option
     }
     let is_missing = |agent, directory: &Path| {
         let directory = directory.to_owned();
-        in_time(move || transcript_roots::holds_nothing(agent, &directory)).unwrap_or(false)
+        in_time(move || transcript_roots::has_no_transcript_folder(agent, &directory)).unwrap_or(false)
     };
     named(environment).filter(|(agent, _)| is_required(*agent)).find_map(|(agent, directory)| {
         let why = match agent {
@@ -171,15 +171,15 @@ fn why_unfit(agent: Agent, directory: &Path, user: &Path) -> Option<String> {
     if directory == user.join(agent.home().directory) {
         return None;
     }
-    let (named, places) = (directory.to_owned(), works_in());
+    let (named, places) = (directory.to_owned(), working_directories());
     // If the file system does not answer, the daemon will report it.
-    in_time(move || transcript_roots::unfit(agent, &named, &places)).flatten()
+    in_time(move || transcript_roots::why_unfit(agent, &named, &places)).flatten()
 }
 
 /// The same of a folder with transcripts.
 fn why_unfit_folder(folder: &Path) -> Option<String> {
-    let (named, places) = (folder.to_owned(), works_in());
-    in_time(move || transcript_roots::unfit_folder(&named, &places)).flatten()
+    let (named, places) = (folder.to_owned(), working_directories());
+    in_time(move || transcript_roots::why_unfit_folder(&named, &places)).flatten()
 }
 
 fn has_transcript(root: &Root, directory: &Path, depth: usize) -> bool {
@@ -202,7 +202,7 @@ mod tests {
         let roots = |environment: &Environment| -> Vec<String> {
             roots(environment).iter().map(|root| root.projects.display().to_string()).collect()
         };
-        let environment = Environment::apart("/b".into(), "/c".into());
+        let environment = Environment::isolated("/b".into(), "/c".into());
         let usual = roots(&environment);
         let named = environment.with_directory(Agent::Codex, "/x".into(), true);
         let expected: Vec<String> = usual.iter().map(|root| root.replace("/c/.codex/", "/x/")).collect();

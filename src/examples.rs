@@ -64,7 +64,7 @@ impl Throwaway {
         let failed = |error: std::io::Error| Error::NotStarted(error.to_string());
         // The daemon removes it when it exits, even if this process is killed.
         let home = tempfile::Builder::new().prefix("baton-examples-").tempdir().map_err(failed)?.keep();
-        let mut environment = Environment::apart(home, claude.to_owned());
+        let mut environment = Environment::isolated(home, claude.to_owned());
         if let Some(codex) = codex {
             environment = environment.with_directory(Agent::Codex, codex.to_owned(), false);
         }

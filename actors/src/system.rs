@@ -44,12 +44,12 @@ use baton_tracking::supervisor;
 use baton_tracking::supervisor::Progress;
 use baton_tracking::transcript_roots::Roots;
 use baton_upkeep::compaction::Upkeep;
+use baton_upkeep::cut_tombstones;
 use baton_upkeep::newer_version::DailyCheck;
 use baton_upkeep::redacting::Redacting;
-use baton_upkeep::tombstones;
 
-use baton_base::io_remedy::Obstacle;
-use baton_base::journal_health::Outage;
+use baton_base::io_remedy::IoCause;
+use baton_base::journal_health::JournalHealth;
 use baton_base::limits;
 use baton_base::lock;
 use baton_base::lock::{HomeLock, LockError};
@@ -102,7 +102,7 @@ pub enum StartError {
         source: OpenError,
     },
     /// The conversation store could not be opened.
-    #[error("{source}; {}", Obstacle::in_message(&source.to_string()).remedy())]
+    #[error("{source}; {}", IoCause::in_message(&source.to_string()).remedy())]
     Chunks {
         /// The cause.
         #[from]
@@ -131,7 +131,7 @@ pub enum StartError {
 /// The remedy for a refusal of the system; other errors of the log name theirs.
 fn what_helps(error: &OpenError) -> String {
     match error {
-        OpenError::Io { source, .. } => format!("; {}", Obstacle::from_error(source).remedy()),
+        OpenError::Io { source, .. } => format!("; {}", IoCause::from_error(source).remedy()),
         _ => String::new(),
     }
 }
@@ -184,7 +184,7 @@ impl System {
         let (indexer, gateway) = (indexer::Handle::new(chunks.clone(), table.clone()), gateway::Handle::default());
         let (progress, degraded) = (watch::Sender::new(Progress::default()), watch::Sender::new(Vec::new()));
         let processors = std::thread::available_parallelism().map_or(1, usize::from).min(4);
-        let (throttle, outage) = (Throttle::new(processors), Outage::default());
+        let (throttle, outage) = (Throttle::new(processors), JournalHealth::default());
         let socket_path = settings.now().hooks.socket_path.clone();
         let stop = watch::Sender::new(false);
         let vitals = Arc::new(Vitals::new(lock.home().cloned(), journal.clone()));
@@ -195,7 +195,7 @@ impl System {
         let remains = Arc::new(ForgottenSessions::open(&home.join("log")));
         // A repair may have cut off the tombstones of these, which are set again; and a session unknown to the log may
         // have lost its tombstone with the log's end.
-        if let Ok(cut) = tombstones::read(&home.join("log")) {
+        if let Ok(cut) = cut_tombstones::read(&home.join("log")) {
             let known = table.now();
             let is_back = |id: &SessionId| known.get(id).is_some_and(|row| row.state.phase != Phase::Forgotten);
             remains.drop_unforgotten(|id| cut.contains(id) || !is_back(id));

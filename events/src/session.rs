@@ -69,7 +69,7 @@ use baton_conversation::record::{CommandId, Position, Recorded, SequenceNumber, 
 pub struct Policy {
     /// True if this session may be read and indexed at all (configuration, not history).
     pub tracked: bool,
-    /// Silence after which a session counts as idle.
+    /// Silence after which a session counts as inactive.
     pub check_interval_ms: i64,
     /// Silence after which a session counts as over; 0 disables the inactivity timeout.
     pub inactivity_timeout_ms: i64,
@@ -186,7 +186,7 @@ pub fn episode_uuid(id: &SessionId, hash: &ContentHash) -> Uuid {
     Uuid::new_v5(&NAMESPACE, format!("{id}:{hash}").as_bytes())
 }
 
-/// When an active session counts as idle; `None` in other phases.
+/// When an active session counts as inactive; `None` in other phases.
 pub(crate) fn idle_deadline(state: &State, policy: &Policy) -> Option<Timestamp> {
     (state.phase == Phase::Active).then(|| quiet_since(state, policy).plus_ms(policy.check_interval_ms))
 }

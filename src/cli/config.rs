@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use baton_config::configuration::described;
+use baton_config::configuration::describe_keys;
 use baton_protocol::answer::Config;
 use baton_protocol::{ConfigParams, method};
 use clap::Subcommand;
@@ -35,7 +35,7 @@ Examples:
   baton config import graphiti.config.json --force     replace what is set, too";
 
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = format!("{EXAMPLES}\n\nKeys of config.json, their defaults, and the values they take:\n{}", described()))]
+#[command(after_long_help = format!("{EXAMPLES}\n\nKeys of config.json, their defaults, and the values they take:\n{}", describe_keys()))]
 pub(super) struct Args {
     #[command(subcommand)]
     action: Option<Action>,

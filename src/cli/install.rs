@@ -71,7 +71,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         let installer = Installer::new(Host::Claude, args.scope, environment, &directory)?;
         return plugin(&installer, &directory.join(folder), &output);
     }
-    if let Some(done) = of_project(environment, &args.agents, args.project.as_deref(), true, args.dry_run)? {
+    if let Some(done) = install_for_project(environment, &args.agents, args.project.as_deref(), true, args.dry_run)? {
         return Ok(done);
     }
     let installers = installers(environment, &args.agents, args.scope)?;
@@ -122,7 +122,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
 
 /// Has the sessions that an agent keeps in a project read, or no longer: there is nothing else to set up in it. `None` if
 /// others are to be set up.
-pub(super) fn of_project(
+pub(super) fn install_for_project(
     environment: &Environment,
     agents: &[Host],
     project: Option<&str>,
@@ -175,7 +175,7 @@ pub(super) fn of_project(
 pub(super) fn installers(environment: &Environment, named: &[Host], scope: Scope) -> Result<Vec<Installer>, Error> {
     let hosts = match (named, scope) {
         ([], Scope::Project) => vec![Host::Claude],
-        ([], Scope::User) => Host::found(environment),
+        ([], Scope::User) => Host::detect(environment),
         (named, Scope::Project) if named.iter().any(|host| *host != Host::Claude) => {
             return Err(Error::Usage(
                 "only Claude Code can be set up for a project: leave out --scope project, or name only `claude`"
@@ -220,7 +220,7 @@ pub(super) fn plan_all(
 
 /// Agents whose sessions are read, and in which nothing can be set up.
 fn read_only() -> Vec<&'static str> {
-    Agent::ALL.iter().filter(|agent| Host::of(**agent).is_none()).map(|agent| agent.title()).collect()
+    Agent::ALL.iter().filter(|agent| Host::for_agent(**agent).is_none()).map(|agent| agent.title()).collect()
 }
 
 /// Parses the name of an agent in any of its spellings.
@@ -231,7 +231,7 @@ impl TypedValueParser for AgentParser {
     type Value = Host;
 
     fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<Host, clap::Error> {
-        match value.to_str().and_then(Agent::named).map(|agent| Host::of(agent).ok_or(agent)) {
+        match value.to_str().and_then(Agent::named).map(|agent| Host::for_agent(agent).ok_or(agent)) {
             Some(Ok(host)) => Ok(host),
             Some(Err(agent)) => Err(clap::Error::raw(
                 ErrorKind::ValueValidation,
@@ -386,7 +386,7 @@ pub(super) fn here() -> Result<PathBuf, Error> {
 }
 
 fn show(change: &Change, output: &Output) {
-    for line in change.shown().lines() {
+    for line in change.diff().lines() {
         let line = print::plain(line);
         output.line(&match line.as_bytes().first() {
             Some(b'+') => output.styled(Style::Good, &line),

@@ -147,7 +147,7 @@ fn show(output: &Output, project: &Project, listed: usize) {
         more(output, project.more_decisions, "decision");
     }
     if !project.replaced.is_empty() {
-        heading(output, "Decisions that hold no more");
+        heading(output, "Superseded decisions");
         for replaced in &project.replaced {
             quote(output, 2, "", &replaced.said);
             if let Some(by) = &replaced.by {

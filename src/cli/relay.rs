@@ -7,7 +7,7 @@ use baton_protocol::answer::{
     RelayEntry, RelayInvitation, RelayLagOneWay, RelayLog, RelayPreview, RelayRemovals, RelayStatus, RelayWriter,
 };
 use baton_protocol::{RelayParams, method};
-use baton_relay::told;
+use baton_relay::wording;
 use clap::Subcommand;
 use serde::de::DeserializeOwned;
 
@@ -246,7 +246,7 @@ pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Er
         Action::Git { folder, options } => {
             let (result, output) = call(environment, &RelayParams::Status {}, options)?;
             let folder = folder.as_deref().map(address);
-            let done = baton_relay::git::exchange_of(&super::parse_result(&result)?, folder);
+            let done = baton_relay::git::sync_folder(&super::parse_result(&result)?, folder);
             let told = done.map_err(Error::RelayGit)?;
             match options.json {
                 true => output.json(&call(environment, &RelayParams::Status {}, options)?.0),
@@ -369,7 +369,7 @@ fn preview(environment: &Environment, session: Option<&str>, options: &Options) 
 fn forgotten(environment: &Environment, options: &Options) -> Result<ExitCode, Error> {
     shown(environment, &RelayParams::Forgotten {}, options, |output, forgotten: &RelayRemovals| {
         for removed in &forgotten.forgotten {
-            let who = told::removed(removed);
+            let who = wording::describe_removal(removed);
             output.line(&format!("{}  {}", output.id(&removed.session_id), print::plain(&who)));
         }
         if forgotten.forgotten.is_empty() {
@@ -412,7 +412,7 @@ fn show_behind(output: &Output, what: &str, behind: &RelayLagOneWay) {
 fn show_writer(output: &Output, writer: &RelayWriter) {
     let last = writer.last_at.as_deref().map_or_else(String::new, |at| format!(", last {}", zone::minute(at)));
     let me = if writer.me { " (this machine)" } else { "" };
-    let about = told::about(writer);
+    let about = wording::describe_writer(writer);
     let key = output.styled(Style::Faint, &writer.writer);
     let sessions = print::counted(writer.sessions, "session");
     let (name, machine) = (print::plain(&writer.name), print::plain(&writer.machine));

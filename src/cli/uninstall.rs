@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use super::Error;
-use super::install::{AgentParser, carry_out, installers, of_project, plan_all};
+use super::install::{AgentParser, carry_out, install_for_project, installers, plan_all};
 use crate::environment::Environment;
 use crate::print::{self, Output};
 use baton_install::{Host, Installer, Scope};
@@ -39,7 +39,7 @@ Examples:
   baton uninstall codex --yes          from Codex only, without asking";
 
 pub(super) fn run(environment: &Environment, args: &Args) -> Result<ExitCode, Error> {
-    if let Some(done) = of_project(environment, &args.agents, args.project.as_deref(), false, args.dry_run)? {
+    if let Some(done) = install_for_project(environment, &args.agents, args.project.as_deref(), false, args.dry_run)? {
         return Ok(done);
     }
     let installers = installers(environment, &args.agents, args.scope)?;

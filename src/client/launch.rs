@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 use baton_conversation::item::Agent;
 use baton_conversation::transcript::layout;
 use baton_home::daemon_command::daemon_command;
@@ -97,8 +97,8 @@ pub(super) fn not_read(environment: &Environment, agent: Agent, directory: &Path
 
 pub(super) fn home_error(environment: &Environment, error: &io::Error) -> Error {
     let home = environment.home.display();
-    let remedy = match Obstacle::from_error(error) {
-        Obstacle::Other => "make it a directory that you can write to",
+    let remedy = match IoCause::from_error(error) {
+        IoCause::Other => "make it a directory that you can write to",
         known => known.remedy(),
     };
     Error::NotStarted(format!("cannot use {home}: {error}; {remedy}, or set BATON_HOME"))

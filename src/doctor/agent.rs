@@ -13,11 +13,11 @@ use baton_install::codex_config;
 use baton_install::document::Document;
 use baton_install::foreign_file::Target;
 use baton_install::hook_command::HookCommand;
-use baton_install::hooks::{self, CLAUDE, FoundHook, HookForm};
+use baton_install::hooks::{self, CLAUDE_AND_CODEX, FoundHook, HookForm};
 use baton_install::locations::{self, AgentFiles, Programs, Scope};
 use baton_install::script::{self, Found};
 use baton_install::server::{self, Registered, Server};
-use baton_install::{instead, plugin, retention};
+use baton_install::{plugin, reads_other_file, retention};
 
 /// An existing settings file.
 struct Settings {
@@ -32,7 +32,7 @@ pub(super) fn check(hosts: &[Host], environment: &Environment, directory: &Path)
             Host::Codex => codex(environment),
             other => of_files(*other, environment, directory),
         };
-        let word = host.word();
+        let word = host.cli_name();
         findings.into_iter().map(move |finding| Finding { agent: Some(word.clone()), ..finding })
     };
     hosts.iter().flat_map(of).collect()
@@ -100,7 +100,7 @@ fn codex(environment: &Environment) -> Vec<Finding> {
     let config = config.ok();
     match read(&files.settings) {
         Ok(value) => {
-            let found = hooks::find(&CLAUDE, &value.unwrap_or_default());
+            let found = hooks::find(&CLAUDE_AND_CODEX, &value.unwrap_or_default());
             findings.extend(codex_hooks(&files.settings, found, config.as_ref(), environment, FIX));
         }
         Err(why) => {
@@ -127,11 +127,11 @@ fn codex_hooks(
     if found.is_empty() {
         return vec![Finding::warn("codex", not_called(Host::Codex), fix).on(Part::Hooks, Link::Absent)];
     }
-    let untrusted = config.map(|config| hooks::untrusted(config, path, &found));
+    let untrusted = config.map(|config| hooks::events_codex_does_not_run(config, path, &found));
     let found: Vec<(&Path, FoundHook)> = found.into_iter().map(|found| (path, found)).collect();
-    let mut findings = faults(&CLAUDE, &found, environment, fix);
+    let mut findings = faults(&CLAUDE_AND_CODEX, &found, environment, fix);
     if findings.is_empty() {
-        let what = format!("all {} hooks are in {}", CLAUDE.events.len(), path.display());
+        let what = format!("all {} hooks are in {}", CLAUDE_AND_CODEX.events.len(), path.display());
         findings.push(Finding::ok("codex", what).on(Part::Hooks, Link::Present));
     }
     findings.extend(untrusted.map(|untrusted| {
@@ -156,7 +156,7 @@ const OTHER_HOME: &str = "set BATON_HOME to the right one, then run: baton insta
 
 /// Hooks and server of an agent whose files Baton changes itself.
 fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Finding> {
-    let (check, title, fix) = (host.program(), host.title(), format!("baton install {}", host.word()));
+    let (check, title, fix) = (host.program(), host.title(), format!("baton install {}", host.cli_name()));
     let files = AgentFiles::new(host, Scope::User, environment, directory);
     let contents = |path: &Path, part| {
         let unreadable = |why| {
@@ -167,7 +167,7 @@ fn of_files(host: Host, environment: &Environment, directory: &Path) -> Vec<Find
     };
     let mut findings = Vec::new();
     if let Some(path) = &files.instead {
-        let moved = Finding::warn(check, instead(title, path), format!("move them there, then run: {fix}"));
+        let moved = Finding::warn(check, reads_other_file(title, path), format!("move them there, then run: {fix}"));
         findings.push(moved.on(Part::Hooks, Link::Absent));
     } else if let Some(form) = host.setup().hooks {
         match contents(&files.settings, Part::Hooks) {
@@ -301,7 +301,7 @@ fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec
     let found: Vec<(&Path, FoundHook)> = all
         .iter()
         .flat_map(|settings| {
-            hooks::find(&CLAUDE, &settings.value).into_iter().map(|found| (settings.path.as_path(), found))
+            hooks::find(&CLAUDE_AND_CODEX, &settings.value).into_iter().map(|found| (settings.path.as_path(), found))
         })
         .collect();
     let Some((path, _)) = found.first() else {
@@ -321,9 +321,9 @@ fn hooks(all: &[Settings], plugins: &[String], environment: &Environment) -> Vec
         );
         findings.push(twice.on(Part::Hooks, Link::Changed));
     }
-    findings.extend(faults(&CLAUDE, &found, environment, "baton install"));
+    findings.extend(faults(&CLAUDE_AND_CODEX, &found, environment, "baton install"));
     if findings.is_empty() {
-        let all = Finding::ok("hooks", format!("all {} are in {}", CLAUDE.events.len(), path.display()));
+        let all = Finding::ok("hooks", format!("all {} are in {}", CLAUDE_AND_CODEX.events.len(), path.display()));
         findings.push(all.on(Part::Hooks, Link::Present));
     }
     findings

@@ -72,7 +72,7 @@ pub struct Connection {
 /// A row for each agent. What no finding is about cannot be determined.
 pub(super) fn all(hosts: &[Host], findings: &[Finding]) -> Vec<Connection> {
     let row = |host: &Host| {
-        let agent = host.word();
+        let agent = host.cli_name();
         let own = findings.iter().filter(|finding| finding.agent.as_ref() == Some(&agent));
         let about: Vec<About> = own.filter_map(|finding| finding.about).collect();
         let worst = |part| about.iter().filter(|about| about.part == part).map(|about| about.link).max();

@@ -13,7 +13,7 @@ use super::{Finding, formats};
 use crate::client::{self, Client};
 use crate::environment::{self, Environment};
 use crate::print;
-use baton_install::hooks::CLAUDE;
+use baton_install::hooks::CLAUDE_AND_CODEX;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Time limit for counting transcripts if no daemon runs.
@@ -234,7 +234,8 @@ fn signals(stats: &HookStats) -> Vec<Finding> {
     }];
     let ends = |name: &str| stats.events.get(name).is_some_and(|event| event.calls > 0);
     if ends("UserPromptSubmit") && !ends("SessionStart") {
-        let known: Vec<&str> = CLAUDE.events.iter().map(|(event, _)| *event).filter(|event| ends(event)).collect();
+        let known: Vec<&str> =
+            CLAUDE_AND_CODEX.events.iter().map(|(event, _)| *event).filter(|event| ends(event)).collect();
         findings.push(Finding::unknown(
             "signals",
             format!("only {} so far: sessions that ran before `baton install` send no SessionStart", known.join(", ")),

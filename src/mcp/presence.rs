@@ -122,7 +122,7 @@ mod tests {
     #[tokio::test]
     async fn the_sessions_of_the_last_calls_are_told_of() {
         let home = tempfile::tempdir().unwrap();
-        let environment = Environment::apart(home.path().to_owned(), PathBuf::from("/nowhere"));
+        let environment = Environment::isolated(home.path().to_owned(), PathBuf::from("/nowhere"));
         let presence = |session: Option<&str>| {
             let caller = Caller { agent_session: session.map(str::to_owned), ..Caller::default() };
             let presence = Presence::new(Arc::new(Daemon::new(environment.clone())), caller);

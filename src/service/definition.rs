@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     fn definition(system: &str) -> Definition {
-        let environment = Environment::apart(PathBuf::from("/h 100%/b"), PathBuf::from("/c<&>"));
+        let environment = Environment::isolated(PathBuf::from("/h 100%/b"), PathBuf::from("/c<&>"));
         Definition::of(system, &environment, Path::new("/opt/$x/ba\"ton")).unwrap()
     }
 

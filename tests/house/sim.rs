@@ -284,7 +284,7 @@ fn is_at_rest(world: &World, house: &House, stories: &[Story]) -> bool {
         let pending = baton_events::session::pending(state, &Policy::default());
         pending.iter().any(|effect| matches!(effect, Effect::Index(_) | Effect::Close(_)))
     };
-    let (covered, problem) = house.parts().indexer.memory();
+    let (covered, problem) = house.parts().indexer.memory_state();
     stories.iter().all(read)
         && table.iter().all(|(_, row)| !owed(&row.state))
         && house.parts().degraded.now().is_empty()

@@ -80,7 +80,7 @@ fn a_pipe_among_the_memory_s_files_holds_nobody_up() {
         world.stop();
         assert!(path.symlink_metadata().is_ok_and(|found| found.is_file()), "{name}");
     }
-    assert!(world.log().contains("meta.json is no regular file"), "{}", world.log());
+    assert!(world.log().contains("meta.json is not a regular file"), "{}", world.log());
     let path = world.home().join("memory/meta.json");
     std::fs::remove_file(&path).unwrap();
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
@@ -258,8 +258,8 @@ fn a_memory_that_cannot_be_written_twice_is_built_anew() {
     assert!(closed.code == 0 || closed.err.contains("cannot take it in"), "{}", closed.err);
     assert!(wait(|| world.found("badger") == [id(1)]), "{}", world.log());
     assert_eq!(world.found("ferret"), [id(2)], "all of it is there again");
-    assert!(world.log().contains("is being built anew from the log"), "{}", world.log());
-    assert!(wait(|| !world.problems().contains("built anew")), "{}", world.problems());
+    assert!(world.log().contains("is being rebuilt from the log"), "{}", world.log());
+    assert!(wait(|| !world.problems().contains("being rebuilt")), "{}", world.problems());
     world.stop();
     Log::of(&world);
 }

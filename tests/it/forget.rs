@@ -317,7 +317,7 @@ fn a_person_takes_it_back() {
     forget(&world, &[&id(1)]);
     let not = world.run(&["forget", "--undo", &id(1)[..8]]);
     assert_eq!(not.code, 0, "{}{}", not.out, not.err);
-    assert!(not.out.contains("read anew"), "{}", not.out);
+    assert!(not.out.contains("read again"), "{}", not.out);
     assert_eq!(world.found("quokkaprompt"), [id(1)]);
     assert!(world.found("cuscusagent").iter().any(|found| found.starts_with("agent-")));
     assert_eq!(world.run(&["forget", "--undo", &id(1)]).code, 1, "it is not forgotten");
@@ -333,7 +333,7 @@ fn a_person_takes_it_back() {
     assert_eq!(world.run(&["search", "x", "--project=-work-one"]).code, 1, "searched is what is left");
     std::fs::remove_file(transcript.path()).unwrap();
     let back = world.ok(&["forget", "--undo", &id(1)]);
-    assert!(back.out.contains("not there any more"), "{}", back.out);
+    assert!(back.out.contains("no longer exists"), "{}", back.out);
     let shown = world.show(&id(1));
     assert_eq!((&shown["state"], &shown["why"]), (&"unindexed".into(), &"gone".into()), "{shown}");
     let log = crate::record::Log::of({

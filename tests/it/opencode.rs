@@ -178,7 +178,11 @@ fn a_database_of_another_form_is_said_to_be_unread() {
     let agent = OpenCode::new(&world);
     agent.database.execute_batch("ALTER TABLE part RENAME TO held; CREATE VIEW part AS SELECT * FROM held").unwrap();
     world.found("otter");
-    assert!(wait(|| world.ok(&["status"]).out.contains("part is no ordinary table")), "{}", world.ok(&["status"]).out);
+    assert!(
+        wait(|| world.ok(&["status"]).out.contains("part is not an ordinary table")),
+        "{}",
+        world.ok(&["status"]).out
+    );
     agent.database.execute_batch("DROP VIEW part; ALTER TABLE held RENAME TO part").unwrap();
     assert!(wait(|| !world.ok(&["status"]).out.contains("ordinary table")), "{}", world.ok(&["status"]).out);
 }

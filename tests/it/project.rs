@@ -165,8 +165,7 @@ fn the_pages_show_the_same() {
     let all = page("/projects");
     assert!(all.contains("/project?name=%2Fsrv%2Fshop") && all.contains("/srv/harbor"), "{all}");
     let shop = page("/project?name=%2Fsrv%2Fshop");
-    for part in ["<svg", "Decisions that hold", "Decisions that hold no more", "src/store.rs", "cargo test", "by week"]
-    {
+    for part in ["<svg", "Decisions that hold", "Superseded decisions", "src/store.rs", "cargo test", "by week"] {
         assert!(shop.contains(part), "{part}: {shop}");
     }
     let file = page("/file?path=%2Fsrv%2Fshop%2Fsrc%2Fstore.rs&project=%2Fsrv%2Fshop");

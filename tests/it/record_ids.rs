@@ -159,8 +159,8 @@ fn what_no_session_can_be_read_from_is_named() {
     for told in ["line/events.jsonl", "[31m/events.jsonl", "..hidden", "pipe/events.jsonl", "device/events.jsonl"] {
         assert!(problems.contains(told), "{told}: {problems}");
     }
-    assert_eq!(problems.matches("no name of a session").count(), 3, "{problems}");
-    assert_eq!(problems.matches("no regular file").count(), 2, "{problems}");
+    assert_eq!(problems.matches("not a valid session name").count(), 3, "{problems}");
+    assert_eq!(problems.matches("not a regular file").count(), 2, "{problems}");
 }
 
 #[test]

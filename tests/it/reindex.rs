@@ -86,7 +86,7 @@ fn what_an_older_filter_made_is_made_anew_when_a_person_asks() {
 #[test]
 fn nothing_to_do_is_said_and_what_may_not_be_touched_is_left_alone() {
     let world = World::new();
-    assert!(text(&world.json(&["reindex"])["message"]).contains("nothing is to be made anew"));
+    assert!(text(&world.json(&["reindex"])["message"]).contains("nothing to rebuild"));
     world.transcript("-work-one", &id(1)).prompt("the marmot asks").reply("it is answered");
     assert_eq!(world.found("marmot"), [id(1)]);
     assert_eq!(world.json(&["reindex"])["sessions"], 0);

@@ -229,7 +229,8 @@ fn a_team_is_paused_left_and_joined_by_invitation_alone() {
         assert!(refused.code == 1 && refused.err.contains(expected), "{arguments:?}: {}", refused.err);
     }
     let carl = World::new();
-    for (invitation, expected) in [("nonsense", "no invitation"), (&used[..used.len() - 2], "not reached")] {
+    for (invitation, expected) in [("nonsense", "not a complete invitation"), (&used[..used.len() - 2], "not reached")]
+    {
         let refused = carl.run(&["relay", "join", invitation]);
         assert!(refused.code == 1, "{invitation}: {}", refused.out);
         assert!(refused.err.contains(expected) || refused.err.contains("is not there"), "{}", refused.err);

@@ -109,7 +109,7 @@ impl Held {
         self.runtime.block_on(async {
             let handle = supervisor.resolve(SessionId::new(session).unwrap()).await.unwrap();
             handle.wake();
-            handle.taken_in(DEADLINE).await.unwrap();
+            handle.wait_until_handled(DEADLINE).await.unwrap();
         });
         self.state(session).unwrap()
     }

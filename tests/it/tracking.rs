@@ -362,7 +362,7 @@ fn a_stopped_session_is_not_moved_to_another_file() {
         let session = supervisor.resolve(seen.session.clone()).await.unwrap();
         session.seen(seen.clone());
         session.index(Some(seen));
-        session.taken_in(DEADLINE).await.unwrap();
+        session.wait_until_handled(DEADLINE).await.unwrap();
     });
     assert_eq!(held.state(&me).unwrap(), before);
 

@@ -137,5 +137,5 @@ fn what_has_no_name_as_text_is_named_as_far_as_it_can_be() {
     assert_eq!(world.found("lynx"), [id(1)]);
     let problems = world.problems();
     assert!(problems.contains("-work-caf\u{fffd}") && problems.contains("sp\u{fffd}cial.jsonl"), "{problems}");
-    assert!(problems.contains("no UTF-8") && !problems.contains("not\u{fffd}s"), "{problems}");
+    assert!(problems.contains("not UTF-8") && !problems.contains("not\u{fffd}s"), "{problems}");
 }

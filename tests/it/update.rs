@@ -76,7 +76,7 @@ fn an_older_version_and_a_wrong_signature_change_nothing() {
     let other = "RWS2W6jcipV1eS/5XI3cRV6rgmnZLuCxceLpc38OlrsDAha/2PF+p6Rp";
     for (update, said) in [
         (json!({ "url": url, "key": other }), "signature is not right"),
-        (json!({ "url": url, "key": "secret" }), "no public key of minisign"),
+        (json!({ "url": url, "key": "secret" }), "not a minisign public key"),
         (json!({ "url": "http://127.0.0.1:1/latest.json", "key": key }), "could not be asked"),
     ] {
         configure(&world, &update);

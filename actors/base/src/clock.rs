@@ -11,7 +11,8 @@ pub trait Clock: Send + Sync {
     /// Wall-clock time.
     fn now(&self) -> Timestamp;
 
-    /// The rule of the time zone by which days are told where nobody asks, as [`Zone::parse`] reads it; `None` for UTC.
+    /// The rule of the time zone for days in answers whose caller names none, as [`Zone::parse`] reads it; `None` for
+    /// UTC.
     fn zone_rule(&self) -> Option<String> {
         None
     }

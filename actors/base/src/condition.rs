@@ -3,7 +3,7 @@
 
 use std::sync::{Mutex, MutexGuard};
 
-use crate::io_remedy::Obstacle;
+use crate::io_remedy::IoCause;
 
 /// One such operation. Shared by those that try it and those that report it.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Condition {
 /// Two reasons count as the same if their cause is: a full disk fails one file after another.
 fn is_same(known: &str, now: &str) -> bool {
     known == now
-        || (Obstacle::in_message(known) == Obstacle::in_message(now) && Obstacle::in_message(now) != Obstacle::Other)
+        || (IoCause::in_message(known) == IoCause::in_message(now) && IoCause::in_message(now) != IoCause::Other)
 }
 
 #[cfg(test)]

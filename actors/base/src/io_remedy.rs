@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 
 /// The cause of a refused file operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obstacle {
+pub enum IoCause {
     /// No space left: on the disk, or within the user's or process's quota.
     Full,
     /// The file system is mounted read-only.
@@ -17,7 +17,7 @@ pub enum Obstacle {
     Other,
 }
 
-impl Obstacle {
+impl IoCause {
     /// Classifies an error.
     pub fn from_error(error: &io::Error) -> Self {
         match error.kind() {
@@ -55,7 +55,7 @@ impl Obstacle {
 /// it unchanged.
 pub fn system_message(text: &str) -> String {
     match number(text).map(io::Error::from_raw_os_error) {
-        Some(error) if Obstacle::from_error(&error) != Obstacle::Other => error.to_string(),
+        Some(error) if IoCause::from_error(&error) != IoCause::Other => error.to_string(),
         _ => text.to_owned(),
     }
 }
@@ -76,40 +76,40 @@ mod tests {
 
     #[test]
     fn an_error_is_known_by_its_kind_and_by_what_was_told_of_it() {
-        for (kind, obstacle) in [
-            (ErrorKind::StorageFull, Obstacle::Full),
-            (ErrorKind::QuotaExceeded, Obstacle::Full),
-            (ErrorKind::ReadOnlyFilesystem, Obstacle::ReadOnly),
-            (ErrorKind::PermissionDenied, Obstacle::Forbidden),
-            (ErrorKind::NotFound, Obstacle::Other),
+        for (kind, cause) in [
+            (ErrorKind::StorageFull, IoCause::Full),
+            (ErrorKind::QuotaExceeded, IoCause::Full),
+            (ErrorKind::ReadOnlyFilesystem, IoCause::ReadOnly),
+            (ErrorKind::PermissionDenied, IoCause::Forbidden),
+            (ErrorKind::NotFound, IoCause::Other),
         ] {
-            assert_eq!(Obstacle::from_error(&kind.into()), obstacle, "{kind:?}");
+            assert_eq!(IoCause::from_error(&kind.into()), cause, "{kind:?}");
         }
         for text in ["", "no number", "(os error )", "(os error x)", "(os error 99999999999999)", "(os error 28"] {
-            assert_eq!((Obstacle::in_message(text), system_message(text)), (Obstacle::Other, text.to_owned()));
+            assert_eq!((IoCause::in_message(text), system_message(text)), (IoCause::Other, text.to_owned()));
         }
     }
 
     #[cfg(unix)]
     #[test]
     fn numbers_of_the_system_are_known_however_they_are_wrapped() {
-        for (number, obstacle) in [
-            (28, Obstacle::Full),
-            (27, Obstacle::Full),
-            (30, Obstacle::ReadOnly),
-            (13, Obstacle::Forbidden),
-            (1, Obstacle::Forbidden),
-            (5, Obstacle::Failing),
-            (2, Obstacle::Other),
+        for (number, cause) in [
+            (28, IoCause::Full),
+            (27, IoCause::Full),
+            (30, IoCause::ReadOnly),
+            (13, IoCause::Forbidden),
+            (1, IoCause::Forbidden),
+            (5, IoCause::Failing),
+            (2, IoCause::Other),
         ] {
             let error = io::Error::from_raw_os_error(number);
             let told = format!("the log cannot be written: {error}, said 'it'");
-            assert_eq!((Obstacle::from_error(&error), Obstacle::in_message(&told)), (obstacle, obstacle), "{told}");
+            assert_eq!((IoCause::from_error(&error), IoCause::in_message(&told)), (cause, cause), "{told}");
             let shown = format!("index: {error:?}");
-            assert_eq!(Obstacle::in_message(&shown), obstacle, "{shown}");
-            let known = obstacle != Obstacle::Other;
+            assert_eq!(IoCause::in_message(&shown), cause, "{shown}");
+            let known = cause != IoCause::Other;
             assert_eq!(system_message(&shown), if known { error.to_string() } else { shown.clone() });
-            assert!(!obstacle.remedy().is_empty());
+            assert!(!cause.remedy().is_empty());
         }
     }
 }

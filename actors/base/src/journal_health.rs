@@ -1,7 +1,7 @@
 //! Whether the log accepts writes, as observed by those that write to it. One outage is one line in `daemon.log`,
 //! however many sessions meet it, and one entry in `status`.
 //!
-//! The log itself is not asked. The first refused write begins an outage and the first stored one ends it; meanwhile
+//! The log itself is not queried. The first refused write begins an outage and the first stored one ends it; meanwhile
 //! the supervisor lets one session at a time try (see [`limits::OUTAGE_PROBE`](crate::limits::OUTAGE_PROBE)).
 //!
 //! # Hazards
@@ -16,7 +16,7 @@ use tokio::sync::watch;
 
 /// Shared by all writers, the supervisor and `status`.
 #[derive(Clone, Debug)]
-pub struct Outage(Arc<watch::Sender<Option<Refusal>>>);
+pub struct JournalHealth(Arc<watch::Sender<Option<Refusal>>>);
 
 /// An outage in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,15 +27,15 @@ pub struct Refusal {
     pub since: Timestamp,
 }
 
-impl Default for Outage {
+impl Default for JournalHealth {
     fn default() -> Self {
         Self(Arc::new(watch::Sender::new(None)))
     }
 }
 
-impl Outage {
+impl JournalHealth {
     /// Records that the log refused a write.
-    pub fn refused(&self, reason: &str, now: Timestamp) {
+    pub fn record_failure(&self, reason: &str, now: Timestamp) {
         let begun = self.0.send_if_modified(|lasting| {
             let begins = lasting.is_none();
             lasting.get_or_insert_with(|| Refusal { reason: reason.to_owned(), since: now });
@@ -47,7 +47,7 @@ impl Outage {
     }
 
     /// Records that the log stored a write.
-    pub fn taken(&self, now: Timestamp) {
+    pub fn record_success(&self, now: Timestamp) {
         if self.0.borrow().is_none() {
             return;
         }
@@ -83,21 +83,21 @@ mod tests {
 
     #[test]
     fn it_begins_once_and_ends_with_the_first_write() {
-        let outage = Outage::default();
+        let outage = JournalHealth::default();
         let mut changes = outage.changes();
         let mut has_changed = || {
             let changed = changes.has_changed().unwrap();
             changes.mark_unchanged();
             changed
         };
-        outage.taken(Timestamp(1));
+        outage.record_success(Timestamp(1));
         assert!(!has_changed() && !outage.lasts());
-        outage.refused("no room", Timestamp(2));
+        outage.record_failure("no room", Timestamp(2));
         assert!(has_changed());
-        outage.refused("no room at all", Timestamp(3));
+        outage.record_failure("no room at all", Timestamp(3));
         assert!(!has_changed(), "the second session that meets it is no news");
         assert_eq!(outage.lasting(), Some(Refusal { reason: "no room".to_owned(), since: Timestamp(2) }));
-        outage.taken(Timestamp(4));
+        outage.record_success(Timestamp(4));
         assert!(has_changed() && !outage.lasts());
     }
 }

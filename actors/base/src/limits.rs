@@ -1,5 +1,5 @@
-//! Bounds on what files, clients and queues may cost, with the unit last in the name and the reason beside it. Waits of one
-//! part stand beside their use.
+//! Bounds on what files, clients and queues may cost, with the unit last in the name and the reason beside it. Waits of
+//! a single part are defined beside their use.
 
 use std::time::Duration;
 

@@ -18,9 +18,9 @@ use crate::limits::ROOT;
 
 /// The system's zone.
 const SYSTEM: &str = "/etc/localtime";
-/// Where zones lie by name.
+/// Folders with zone files by name.
 const ZONES: [&str; 4] = ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo", "/etc/zoneinfo"];
-/// Zones' files are a few kilobytes; a longer one is cut and has no rule.
+/// Zone files are a few kilobytes; a longer one is truncated and gives no rule.
 const MAX_BYTES: u64 = 256 * 1024;
 
 /// The rule of the person's zone; `None` if it is not known. Read once.

@@ -11,7 +11,7 @@ use baton_home::trust;
 pub use baton_home::trust::Untrusted;
 
 use crate::durable;
-use crate::io_remedy::Obstacle;
+use crate::io_remedy::IoCause;
 use crate::pinned_folder::PinnedFolder;
 use crate::transcript_file;
 
@@ -46,7 +46,7 @@ pub enum LockError {
     #[error(transparent)]
     Untrusted(Untrusted),
     /// The folder or the lock file could not be used.
-    #[error("cannot use {}: {source}; {}", path.display(), Obstacle::from_error(source).remedy())]
+    #[error("cannot use {}: {source}; {}", path.display(), IoCause::from_error(source).remedy())]
     Io {
         /// The path concerned.
         path: PathBuf,

@@ -32,7 +32,8 @@ pub fn resolve_in_time(cwd: &str) -> Option<Place> {
     SIGHT.look(Path::new(cwd), move |_| resolve(&written))
 }
 
-/// The place of a directory that a caller names: as it is on disk, or as it is written if the disk does not answer.
+/// The place of a directory named by a caller: as found on disk, or from the path as written if the disk does not
+/// answer.
 pub fn resolve_or_as_written(cwd: &str) -> Place {
     resolve_in_time(cwd).unwrap_or_else(|| {
         let cwd = without_controls(cwd);

@@ -77,8 +77,8 @@ impl<K: Ord + Clone> RestartBudget<K> {
         self.record(child, now).give_up(window_ms, now);
     }
 
-    /// Clears a child's failures: it has done its work although it was given up.
-    pub fn stands(&mut self, child: &K) {
+    /// Clears a child's failures: it has done its work although it was paused.
+    pub fn clear(&mut self, child: &K) {
         self.children.remove(child);
     }
 
@@ -223,7 +223,7 @@ mod tests {
             assert_eq!(budget.failed(&"a", second(at)), verdict, "at {at}");
         }
         let mut budget = given_up();
-        budget.stands(&"a");
+        budget.clear(&"a");
         assert_eq!(budget.failed(&"a", second(1)), Restart);
     }
 

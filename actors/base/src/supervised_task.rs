@@ -1,7 +1,7 @@
 //! Work that lives as long as the daemon and is not an actor.
 //!
-//! No end goes unnoticed: a task that returns is done, one that panics is restarted within a budget, and beyond that
-//! the daemon ends with the reason.
+//! A task that returns is done, one that panics is restarted within a budget, and beyond that the daemon ends with the
+//! reason.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -32,8 +32,8 @@ pub struct FileSeen {
     pub identity: FileIdentity,
 }
 
-/// Size and modification time: equal values mean that the file was not written meanwhile, as far as the file system
-/// tells.
+/// Size and modification time. Equal values mean, to the file system's precision, that the file was not written
+/// meanwhile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FileStat {
     /// Modification time in nanoseconds since 1970; the first field, so that the newest sorts last.
@@ -68,13 +68,14 @@ impl FileStat {
     }
 }
 
-/// Metadata of a transcript's file; for a session in a file with many, whose path goes on behind the file's, of that.
+/// Metadata of a transcript's file. For a session stored in a shared file, whose path continues after the file's, that
+/// of the shared file.
 pub fn metadata(path: &Path) -> io::Result<Metadata> {
     let holds = |above: &Path| std::fs::metadata(above).ok().filter(Metadata::is_file);
     std::fs::metadata(path).or_else(|error| path.ancestors().skip(1).find_map(holds).ok_or(error))
 }
 
-/// True if a transcript is on the disk, as far as its path tells.
+/// True if a transcript's file exists.
 pub fn exists(path: &Path) -> bool {
     metadata(path).is_ok()
 }
@@ -104,8 +105,7 @@ pub fn link_count(_metadata: &Metadata) -> u64 {
     1
 }
 
-/// Reads the beginnings of transcripts for what their paths do not say. Once one is not answered in time, none is read
-/// any more.
+/// Reads the beginnings of transcripts for what their paths do not say. Once a read times out, no further one is tried.
 #[derive(Debug, Default)]
 pub struct TranscriptHeads {
     has_given_up: Cell<bool>,
@@ -117,8 +117,8 @@ const HEAD_ANSWER: Duration = Duration::from_millis(500);
 const HEAD_BYTES: u64 = 4 * 1024;
 
 impl TranscriptHeads {
-    /// The command line that goes on with the main session in this file, as words, the program first. `None` if its
-    /// agent has none for it.
+    /// The command line that resumes the main session in this file, as words, the program first. `None` if its agent
+    /// has none.
     pub fn resume(&self, agent: Agent, session: &SessionId, path: &str) -> Option<Vec<String>> {
         agent.resume_command(&resume_id(agent, session, path, &|| self.read(path).unwrap_or_default())?)
     }

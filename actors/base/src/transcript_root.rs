@@ -37,12 +37,12 @@ impl Root {
     }
 
     /// The agent's further roots below the user's home.
-    pub fn also_of(agent: Agent, user: &Path) -> impl Iterator<Item = Self> {
+    pub fn additional(agent: Agent, user: &Path) -> impl Iterator<Item = Self> {
         agent.home().also.iter().map(move |folder| Self { agent, projects: user.join(folder) })
     }
 
-    /// True if a file would be a transcript but for a name in its path that no session may have: one with control
-    /// characters, or that begins with `..`.
+    /// True if a file would be a transcript if a name in its path were allowed: names with control characters or a
+    /// leading `..` are not.
     pub fn is_misnamed(&self, path: &Path) -> bool {
         let Ok(below) = path.strip_prefix(&self.projects) else { return false };
         let usable = |name: &OsStr| {

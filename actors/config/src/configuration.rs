@@ -11,8 +11,8 @@ mod document;
 mod edit;
 mod file;
 mod import;
+mod in_force;
 mod key;
-mod meaning;
 mod parse;
 mod vault;
 
@@ -23,8 +23,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 pub use import::{ImportedKey, Outcome};
-pub use key::{KeyHelp, described, former_keys, keys};
-pub use meaning::{Shown, ShownValue};
+pub use in_force::{Shown, ShownValue};
+pub use key::{KeyHelp, describe_keys, former_keys, keys};
 pub use parse::Remark;
 
 use crate::settings::{Settings, SettingsReader};
@@ -32,13 +32,13 @@ use baton_base::bounded_fs::BoundedFs;
 use baton_base::limits;
 use baton_base::project::is_directory;
 use file::{ConfigFiles, Found, Stamp};
-use meaning::OwnDirectories;
+use in_force::OwnDirectories;
 use parse::Parsed;
 
 /// How often the file is checked without a request: one `stat` each time.
 pub const LOOK: Duration = Duration::from_secs(2);
 
-/// Where the values in force come from.
+/// The source of the values in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     /// There is no file.
@@ -171,9 +171,9 @@ impl Configuration {
     }
 
     /// Each key with its value and origin, the warnings and the mistakes.
-    pub fn shown(&self) -> Shown {
+    pub fn for_display(&self) -> Shown {
         let held = self.lock();
-        meaning::shown(&self.files.path, &held.parsed, held.source, &held.mistakes, &self.own)
+        in_force::shown(&self.files.path, &held.parsed, held.source, &held.mistakes, &self.own)
     }
 
     /// Mistakes in the current file, each with its line. If there are any, the last good configuration is in force.
@@ -182,8 +182,8 @@ impl Configuration {
     }
 
     /// A warning if embedding is configured but lacks a required key.
-    pub fn lacking(&self) -> Option<Remark> {
-        meaning::lacking(&self.lock().parsed)
+    pub fn embedding_warning(&self) -> Option<Remark> {
+        in_force::embedding_warning(&self.lock().parsed)
     }
 
     /// What to do about [`Self::mistakes`], and what holds until then.
@@ -213,7 +213,7 @@ impl Configuration {
         })
     }
 
-    /// Adds a project to those in which an agent's file with sessions is read, or takes it out.
+    /// Adds a project to those in which an agent's session file is read, or removes it.
     pub fn read_stores_in(&self, project: &str, is_read: bool) -> Result<(), WriteError> {
         const KEY: [&str; 2] = ["session_tracking", "project_stores"];
         self.edit(|held, text| {
@@ -288,7 +288,7 @@ impl Configuration {
     /// Parses a text and adds the checks that depend on this home.
     fn parse(&self, text: &str) -> Parsed {
         let mut parsed = parse::parse(text, &self.lookup);
-        let refused = vault::refused(&parsed, self.files.path.parent(), &self.own.directories);
+        let refused = vault::why_refused(&parsed, self.files.path.parent(), &self.own.directories);
         parsed.mistakes.extend(refused);
         parsed
     }
@@ -376,7 +376,7 @@ impl Configuration {
     }
 
     fn publish(&self, held: &Held) {
-        let settings = Arc::new(meaning::settings(&held.parsed, &self.base));
+        let settings = Arc::new(in_force::settings(&held.parsed, &self.base));
         let changed = self.published.send_if_modified(|now| {
             let changed = *now != settings;
             now.clone_from(&settings);

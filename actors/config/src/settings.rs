@@ -54,13 +54,13 @@ pub struct Settings {
     pub llm_off: Option<Llm>,
     /// Settings of the notes for people.
     pub vault: Vault,
-    /// Where newer versions are asked for, and whether without being told to.
+    /// Where to ask for newer versions, and whether to do so daily.
     pub update: Update,
     /// What is shared with other machines, and where.
     pub relay: Relay,
     /// The sessions that came from another home.
     pub imported: ImportBoundary,
-    /// The home, without links: Baton itself works in it, and that is no session.
+    /// The home, with links resolved: Baton's own work in it is no session.
     pub home: Option<PathBuf>,
 }
 
@@ -69,9 +69,9 @@ pub struct Settings {
 pub struct Update {
     /// True to ask once a day.
     pub check: bool,
-    /// The address; `None`: that of the build.
+    /// The address; `None`: the one built in.
     pub url: Option<BaseUrl>,
-    /// The minisign key by which answers are signed; `None`: that of the build.
+    /// The minisign key that answers are signed with; `None`: the one built in.
     pub key: Option<String>,
 }
 
@@ -110,7 +110,7 @@ impl Llm {
     }
 
     /// A warning and its remedy if the longest answer leaves no room for a conversation.
-    pub fn crowded(&self) -> Option<(String, String)> {
+    pub fn answer_room_warning(&self) -> Option<(String, String)> {
         let longest = self.limits().longest_answer()?;
         let (wanted, context) = (self.max_output_tokens, self.context_tokens);
         let what = format!(
@@ -156,17 +156,17 @@ pub struct Vault {
 /// Sharing with other machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Relay {
-    /// True if anything is published or taken in.
+    /// True if anything is published or received.
     pub enabled: bool,
-    /// The relay.
+    /// The relay's address.
     pub url: Option<String>,
-    /// What the team calls the person; `None`: their user name.
+    /// The person's name in the team; `None`: their user name.
     pub name: Option<String>,
     /// Projects whose sessions are published.
     pub share: Vec<String>,
-    /// Where the keys lie; `None`: in the home.
+    /// The file of the keys; `None`: in the home.
     pub key_file: Option<PathBuf>,
-    /// What this home signs in to a server with.
+    /// The file with the credentials for a server.
     pub credentials_file: Option<PathBuf>,
 }
 
@@ -216,7 +216,7 @@ impl Settings {
     }
 
     /// A note for answers that may be incomplete because the global switch is off.
-    pub fn note(&self) -> Option<String> {
+    pub fn tracking_off_note(&self) -> Option<String> {
         let but = if self.switches.projects().any(|(_, enabled)| enabled) {
             " but for projects that are switched on"
         } else {
@@ -274,7 +274,7 @@ impl Settings {
     }
 
     /// True if a session may be read and indexed, by the configuration and by the session's own state.
-    pub fn reads(&self, state: &State) -> bool {
+    pub fn may_read(&self, state: &State) -> bool {
         let at_rest = matches!(state.phase, Phase::Forgotten | Phase::Unindexed(UnindexedReason::Untracked));
         // If switches depend on the project, a session without a known project is read to find it out.
         let is_open = state.place.is_none() && self.switches.depend_on_project();
@@ -319,7 +319,7 @@ mod tests {
             let place = Place::new(cwd, cwd);
             let state = State { place: Some(place), forced: true, ..State::default() };
             assert_eq!(settings.stop_of(&state) == Some(Stop::Own), own, "{cwd}");
-            assert_eq!((settings.excludes(&state), settings.reads(&state)), (own, !own), "{cwd}");
+            assert_eq!((settings.excludes(&state), settings.may_read(&state)), (own, !own), "{cwd}");
         }
         for (transcript, looked_at) in [
             ("/home/u/.claude/projects/-home-u--baton/s.jsonl", true),
@@ -343,8 +343,8 @@ mod tests {
         let imported = ImportBoundary::new(Tail::default(), [path].into());
         let mut settings = Settings { imported, ..Settings::default() };
         assert!(matches!(settings.stop_of(&state), Some(Stop::Elsewhere { .. })));
-        assert!(!settings.policy_for(&state).tracked && !settings.reads(&state) && !settings.excludes(&state));
+        assert!(!settings.policy_for(&state).tracked && !settings.may_read(&state) && !settings.excludes(&state));
         settings.watch_directories = Some(vec!["/old/projects".into()]);
-        assert!(settings.policy_for(&state).tracked && settings.reads(&state));
+        assert!(settings.policy_for(&state).tracked && settings.may_read(&state));
     }
 }

@@ -27,7 +27,7 @@ pub fn hello(environment: &Environment, client: &str) -> Hello {
         directories: others
             .filter_map(|agent| Some((agent.to_string(), text(environment.directory(*agent))?)))
             .collect(),
-        works_in: environment::works_in(),
+        works_in: environment::working_directories(),
     }
 }
 

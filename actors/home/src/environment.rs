@@ -21,7 +21,7 @@ pub struct Environment {
     pub home: PathBuf,
     /// Each agent's directory.
     directories: BTreeMap<Agent, AgentDirectory>,
-    /// The directory below which lies what no variable places: the user's home.
+    /// The user's home, which contains every directory that no variable names.
     user: Option<PathBuf>,
     /// True if only directories that a variable names are read.
     only_named: bool,
@@ -68,7 +68,7 @@ impl Environment {
             let AgentHome { variable, directory, .. } = agent.home();
             let is_named = variable.is_some_and(is_set);
             let path = match self::directory(variable, directory) {
-                // Without the user's home there is no usual directory, and nobody asked for it.
+                // Without a user's home there are no usual directories.
                 Err(_) if !is_named && !matches!(agent, Agent::ClaudeCode | Agent::Codex) => continue,
                 path => path?,
             };
@@ -82,7 +82,7 @@ impl Environment {
     }
 
     /// An environment that reads only what is below this Claude Code directory.
-    pub fn apart(home: PathBuf, claude_config_dir: PathBuf) -> Self {
+    pub fn isolated(home: PathBuf, claude_config_dir: PathBuf) -> Self {
         let below = |agent: Agent| match agent {
             Agent::ClaudeCode => claude_config_dir.clone(),
             other => claude_config_dir.join(match other.home().directory {
@@ -108,7 +108,7 @@ impl Environment {
         Self { only_named: true, ..self }
     }
 
-    /// The same with the place of a variable that moves a part of an agent's files.
+    /// The same with a variable that moves a part of an agent's files to `place`.
     #[must_use]
     pub fn with_moved(mut self, variable: &'static str, place: PathBuf) -> Self {
         self.moved.insert(variable, place);
@@ -127,7 +127,7 @@ impl Environment {
 
     /// The same with another home.
     #[must_use]
-    pub fn in_home(&self, home: PathBuf) -> Self {
+    pub fn with_home(&self, home: PathBuf) -> Self {
         Self { home, ..self.clone() }
     }
 
@@ -137,7 +137,7 @@ impl Environment {
     }
 
     /// The user's home, if the usual directories in it are read.
-    pub fn user_directory(&self) -> Option<&Path> {
+    pub fn searched_user_home(&self) -> Option<&Path> {
         self.user.as_deref().filter(|_| !self.only_named)
     }
 
@@ -168,7 +168,7 @@ impl Environment {
 }
 
 /// The working directories of this process: the project that its agent names, and its own directory.
-pub fn works_in() -> Vec<String> {
+pub fn working_directories() -> Vec<String> {
     let mut directories: Vec<String> = [project(), current_directory()].into_iter().flatten().collect();
     directories.dedup();
     directories

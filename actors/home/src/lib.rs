@@ -1,5 +1,4 @@
-//! A home as its daemon and its clients share it: where it lies, whether it can be trusted, who holds it, and how its
-//! daemon is reached and started.
+//! What a home's daemon and clients share: its path, trust check and lock, and how to reach and start the daemon.
 //!
 //! # Decisions
 //!

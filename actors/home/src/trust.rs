@@ -1,4 +1,4 @@
-//! Whose files and processes are trusted: this user's alone.
+//! Trust checks: only this user's files and processes are trusted.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The event, and what depends on it: its time limits, the detail read, and whether output reaches the agent.
+//! An event, and what depends on it: time limits, the detail to read, and whether output reaches the agent.
 
 use std::time::Duration;
 
@@ -23,11 +23,11 @@ pub(super) struct Event {
     pub(super) kind: SignalKind,
     /// The name as Claude Code writes it.
     pub(super) name: String,
-    /// The agent's own name, if it has another and the input tells it.
+    /// The agent's own name for it, if the input gives a different one.
     pub(super) own_name: Option<String>,
     /// What the agent reads of the hook's output.
     pub(super) output: Output,
-    /// True for a prompt of which a person has typed nothing. It is not reported.
+    /// True for a prompt without text typed by a person. It is not reported.
     pub(super) is_untyped: bool,
 }
 
@@ -43,7 +43,7 @@ impl Event {
     }
 
     /// The event with the output that the agent reads, and with the agent's own name of it, unless that is Claude Code's.
-    pub(super) fn of_agent(self, named: Option<&str>, output: Output) -> Self {
+    pub(super) fn for_agent(self, named: Option<&str>, output: Output) -> Self {
         let letters = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
         let is_own = |name: &&str| {
             SignalKind::from_hook_name(name) == self.kind && !letters(name).eq_ignore_ascii_case(&self.name)
@@ -53,7 +53,7 @@ impl Event {
     }
 
     /// The name as the agent writes it.
-    pub(super) fn told(&self) -> &str {
+    pub(super) fn agent_event_name(&self) -> &str {
         self.own_name.as_deref().unwrap_or(&self.name)
     }
 
@@ -121,7 +121,7 @@ mod tests {
             ("session-start", Some("Stop"), "SessionStart"),
             ("sessionStart", None, "SessionStart"),
         ] {
-            assert_eq!(Event::parse(written).of_agent(named, Output::Claude).told(), told, "{written}");
+            assert_eq!(Event::parse(written).for_agent(named, Output::Claude).agent_event_name(), told, "{written}");
         }
     }
 }

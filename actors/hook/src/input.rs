@@ -1,4 +1,4 @@
-//! The JSON object that an agent writes to a hook's standard input, of which a few strings are kept.
+//! Extracts a few strings from the JSON object that an agent writes to a hook's standard input.
 //!
 //! Parsed byte by byte as it arrives, so that neither its end nor its size matters. Unwanted members are skipped
 //! without being stored, and of a truncated or malformed object everything before the fault counts.
@@ -32,7 +32,7 @@ pub(super) enum Field {
     /// The first of Cursor's directories.
     Roots,
     CursorVersion,
-    /// The prompt, of which only is kept that it is empty.
+    /// The prompt, kept only as far as to tell whether it is empty.
     Prompt,
     /// The agent that wrote the prompt, in Copilot CLI's payload of a prompt to a subagent.
     PromptingAgent,
@@ -113,7 +113,7 @@ impl Input {
         self.found[field as usize].as_ref().is_some_and(|text| !text.is_empty())
     }
 
-    /// True if a prompt was given of which a person has typed nothing: it is empty, or an agent wrote it.
+    /// True if a person has typed nothing of the prompt: it is empty, or an agent wrote it.
     pub(super) fn is_untyped(&self) -> bool {
         self.has(Field::PromptingAgent) || self.found[Field::Prompt as usize].as_ref().is_some_and(String::is_empty)
     }

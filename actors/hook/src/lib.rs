@@ -1,4 +1,4 @@
-//! An agent's hook: reports one event to the daemon, prints what the agent is to be told, and ends in time.
+//! An agent's hook: reports one event to the daemon, prints context for the agent, and ends in time.
 //!
 //! `baton-hook` and `baton hook` run this crate. It guarantees the agent three things, whatever standard input, the
 //! daemon or the disk do: it ends within its budget, it exits with 0, and it prints nothing but its own JSON, which
@@ -59,7 +59,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, started: Instant) {
     let shared = Arc::new(SharedCall::new(Call {
         phase: Phase::Starting,
         event: words.next().as_deref().map(Event::parse),
-        output: agent.as_deref().and_then(Output::of_agent),
+        output: agent.as_deref().and_then(Output::for_agent),
         id: unique(),
         at: SystemTime::now(),
         started,
@@ -93,7 +93,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, started: Instant) {
     match reported {
         Ok((link, answer)) => {
             if let Some(context) = answer.context.filter(|_| event.reaches_agent()) {
-                output::print(event.output, event.told(), &context);
+                output::print(event.output, event.agent_event_name(), &context);
             }
             link.report_duration(&event, took);
         }

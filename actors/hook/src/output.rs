@@ -23,8 +23,8 @@ pub(super) enum Output {
 }
 
 impl Output {
-    /// What an agent reads that is named on the command line. `None` for a name that is not known.
-    pub(super) fn of_agent(name: &str) -> Option<Self> {
+    /// The output for an agent named on the command line. `None` for an unknown name.
+    pub(super) fn for_agent(name: &str) -> Option<Self> {
         match name {
             "claude" | "codex" | "gemini" | "qwen" | "droid" | "opencode" | "pi" => Some(Self::Claude),
             "copilot" => Some(Self::Copilot),
@@ -33,9 +33,9 @@ impl Output {
         }
     }
 
-    /// What the agent reads that wrote this input. Variables say nothing about it: several agents set those of Claude
-    /// Code. Cursor also calls the hooks of Claude Code, beside its own, which name it.
-    pub(super) fn of_input(input: &Input) -> Self {
+    /// The output for the agent that wrote this input. Variables say nothing about it: several agents set those of
+    /// Claude Code. Cursor also calls the hooks of Claude Code, beside its own, which name it.
+    pub(super) fn for_input(input: &Input) -> Self {
         match (input.has(Field::CursorVersion), input.has(Field::CamelSession)) {
             (true, _) => Self::Nothing,
             (_, true) => Self::Copilot,
@@ -129,12 +129,12 @@ mod tests {
         ] {
             let mut read = Input::default();
             read.push(input.as_bytes());
-            assert_eq!(Output::of_input(&read), expected, "{input}");
+            assert_eq!(Output::for_input(&read), expected, "{input}");
             let kinds = [SignalKind::SessionStart, SignalKind::UserPromptSubmit];
             assert_eq!(kinds.map(|kind| expected.is_read(kind)), reads, "{input}");
             assert!(!expected.is_read(SignalKind::Stop), "nothing that could hold up a stop");
         }
-        assert_eq!(Output::of_agent("cursor"), Some(Output::Cursor));
-        assert_eq!(Output::of_agent("someone"), None);
+        assert_eq!(Output::for_agent("cursor"), Some(Output::Cursor));
+        assert_eq!(Output::for_agent("someone"), None);
     }
 }

@@ -187,9 +187,9 @@ impl Call {
     fn read(&mut self) -> (Event, HookParams) {
         let Phase::Reading(input) = &mut self.phase else { return (Event::parse(""), HookParams::default()) };
         let named = input.get(Field::EventName);
-        let output = self.output.unwrap_or_else(|| Output::of_input(input));
+        let output = self.output.unwrap_or_else(|| Output::for_input(input));
         let event = self.event.clone().unwrap_or_else(|| Event::parse(named.as_deref().unwrap_or_default()));
-        let mut event = event.of_agent(named.as_deref(), output);
+        let mut event = event.for_agent(named.as_deref(), output);
         event.is_untyped = event.kind == SignalKind::UserPromptSubmit && input.is_untyped();
         let sessions = [Field::Session, Field::CamelSession, Field::Conversation];
         let at = self.at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());

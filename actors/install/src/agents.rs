@@ -49,15 +49,15 @@ pub struct Setup {
     pub(crate) folder: Folder,
     /// The file for hooks, below the folder.
     pub(crate) settings: &'static str,
-    /// The hooks in it. `None` if the agent has no hooks that are sure to be called.
+    /// The hooks in it. `None` if the agent does not reliably call hooks.
     pub hooks: Option<&'static HookForm>,
-    /// Files beside it that have the hooks in its place while they exist, in a form that is not sure.
+    /// Files beside it that replace it for hooks while they exist, in an uncertain form.
     pub(crate) elsewhere: &'static [&'static str],
-    /// The file that is all Baton's and calls the hooks, if `hooks` cannot be entries of a file.
+    /// Baton's own file that calls the hooks, if `hooks` cannot be entries in a file.
     pub(crate) script: Option<Script>,
-    /// The file with the user's instructions for all projects, if it is sure to be read.
+    /// The file with the user's instructions for all projects, if the agent reliably reads it.
     pub(crate) guidance: Option<Instructions>,
-    /// Where it has its MCP servers.
+    /// The location of its MCP servers.
     pub(crate) servers: Servers,
     /// The server's entry in it.
     pub(crate) entry: EntryForm,
@@ -106,7 +106,7 @@ pub(crate) enum Folder {
     Below { variable: Option<(&'static str, &'static str)>, home: &'static str },
 }
 
-/// A file that is all Baton's.
+/// A file owned by Baton alone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Script {
     /// Its name below the agent's folder.
@@ -115,7 +115,7 @@ pub(crate) struct Script {
     pub(crate) events: &'static str,
 }
 
-/// Where an agent has its MCP servers.
+/// The location of an agent's MCP servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Servers {
     /// It has none.
@@ -131,7 +131,7 @@ const CLAUDE: Setup = Setup {
     programs: &["claude"],
     folder: Folder::Of(Agent::ClaudeCode),
     settings: "settings.json",
-    hooks: Some(&hooks::CLAUDE),
+    hooks: Some(&hooks::CLAUDE_AND_CODEX),
     elsewhere: &[],
     script: None,
     guidance: Some(Instructions::named("CLAUDE.md")),
@@ -140,7 +140,7 @@ const CLAUDE: Setup = Setup {
 };
 
 impl Host {
-    /// All that something can be set up in, in the order in which that is done.
+    /// All agents with something to set up, in the order of setup.
     pub(crate) fn all() -> &'static [Self] {
         let all = <Self as clap::ValueEnum>::value_variants();
         let end = all.iter().position(|host| host.is_in_projects()).unwrap_or(all.len());
@@ -169,8 +169,8 @@ impl Host {
         }
     }
 
-    /// The one of an agent, if there is anything to set up for it.
-    pub fn of(agent: Agent) -> Option<Self> {
+    /// The host of an agent, if there is anything to set up for it.
+    pub fn for_agent(agent: Agent) -> Option<Self> {
         <Self as clap::ValueEnum>::value_variants().iter().copied().find(|host| host.agent() == agent)
     }
 
@@ -242,7 +242,7 @@ impl Host {
                 folder: Folder::Below { variable: None, home: ".factory" },
                 settings: "settings.json",
                 hooks: Some(&hooks::DROID),
-                // Its versions read these differently: with the events in an object `hooks`, or without.
+                // Cursor's versions differ: with the events in an object `hooks`, or without.
                 elsewhere: &["hooks.json", "hooks/hooks.json"],
                 script: None,
                 guidance: Some(Instructions::named("AGENTS.md")),
@@ -295,8 +295,8 @@ impl Host {
         self.setup().title
     }
 
-    /// The word that names it on a command line.
-    pub fn word(self) -> String {
+    /// Its name on a command line.
+    pub fn cli_name(self) -> String {
         clap::ValueEnum::to_possible_value(&self).map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
@@ -315,7 +315,7 @@ impl Host {
 
     /// The agents on this machine: those with a program on the path or whose folder exists. If there is none, Claude
     /// Code, which may be installed later.
-    pub fn found(environment: &Environment) -> Vec<Self> {
+    pub fn detect(environment: &Environment) -> Vec<Self> {
         // A folder that does not answer counts as existing; reading it will report the problem.
         let has_folder = |folder: PathBuf| in_time(move || folder.is_dir()).unwrap_or(true);
         let has_program = |host: &Self| host.setup().programs.iter().any(|name| program::find(name).is_some());
@@ -335,11 +335,11 @@ mod tests {
 
     #[test]
     fn the_rows_are_complete_and_do_not_meet() {
-        let environment = Environment::apart("/h".into(), "/c".into());
+        let environment = Environment::isolated("/h".into(), "/c".into());
         let (mut words, mut files) = (BTreeSet::new(), BTreeSet::new());
         for host in Host::all() {
-            let (setup, word) = (host.setup(), host.word());
-            assert_eq!(Host::of(host.agent()), Some(*host));
+            let (setup, word) = (host.setup(), host.cli_name());
+            assert_eq!(Host::for_agent(host.agent()), Some(*host));
             assert!(words.insert(word.clone()) && setup.programs.contains(&word.as_str()), "{word}");
             let file = setup.script.map_or(setup.settings, |script| script.name);
             assert!(files.insert(host.folder(&environment).join(file)), "{word}");

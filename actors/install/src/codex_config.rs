@@ -2,8 +2,8 @@
 //!
 //! # Decisions
 //!
-//! - An edit is checked by what its result means. A file in which the server stands in another form than a table of its
-//!   own, so that the check fails, is refused.
+//! - An edit is checked by parsing its result. A file that has the server in another form than its own table fails the
+//!   check and is refused.
 
 use std::ops::Range;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub fn read(path: &Path) -> Result<Value, foreign_file::Error> {
         .map_err(|error| target.unfit(&format!("cannot be used: {error}; Codex does not start with it")))
 }
 
-/// What a text means.
+/// The parsed value of a text.
 pub(super) fn value(text: &str) -> Result<Value, Error> {
     parsed(text).map(|document| of_table_like(document.as_table()))
 }
@@ -131,8 +131,8 @@ fn env(server: &Server) -> InlineTable {
     server.env.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
 
-/// The text with another command and other variables in the server's entry, where it stands. `None` if that would
-/// change more: line ends, for example.
+/// The text with command and variables of the server's entry replaced in place. `None` if that would change more, such
+/// as line ends.
 fn renew(server: &Server, text: &str) -> Option<String> {
     let mut document: DocumentMut = text.parse().ok().filter(|document: &DocumentMut| document.to_string() == text)?;
     let entry = document.get_mut(SERVERS)?.get_mut(NAME)?.as_table_like_mut()?;
@@ -151,7 +151,7 @@ fn renew(server: &Server, text: &str) -> Option<String> {
     Some(document.to_string())
 }
 
-/// Gives a member this text, and keeps the comment behind it.
+/// Sets a member's text, and keeps the comment after it.
 fn set(table: &mut dyn TableLike, name: &str, text: &str) -> Option<()> {
     match table.get_mut(name) {
         Some(item) => {
@@ -165,7 +165,7 @@ fn set(table: &mut dyn TableLike, name: &str, text: &str) -> Option<()> {
     Some(())
 }
 
-/// The places of a member: of a table its head with its values, and those of the tables below it.
+/// The text ranges of a member: for a table its header with its values, and those of the tables below it.
 fn of_member(table: &dyn TableLike, name: &str, pieces: &mut Vec<Range<usize>>) {
     let Some((key, item)) = table.get_key_value(name) else { return };
     match item {
@@ -181,7 +181,7 @@ fn of_table(table: &Table, pieces: &mut Vec<Range<usize>>) {
     for (name, item) in table {
         of_member(table, name, if item.is_value() { &mut own } else { &mut below });
     }
-    // A table that only its members' names make has no head.
+    // A table that is only implied by its members' names has no header.
     match table.span().filter(|_| !table.is_dotted() && !table.is_implicit()) {
         // Comments between its values go with it.
         Some(head) => pieces.push(head.start..own.iter().map(|value| value.end).fold(head.end, usize::max)),

@@ -1,4 +1,4 @@
-//! The files of an agent that are changed: what is put into each, and how each becomes what it was before.
+//! The files of an agent that are changed: what is added to each, and how each is restored.
 
 use std::path::{Path, PathBuf};
 
@@ -14,59 +14,59 @@ use super::locations::Scope;
 use super::plan::{Change, Kind};
 use super::{Error, Installer, Unfit, UnfitKind};
 
-/// What is put into a file.
+/// A part that is added to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Hooks,
     Server,
 }
 
-/// A file, and what is put into it.
+/// A file, and the parts added to it.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct FileParts {
     pub(super) path: PathBuf,
     pub(super) parts: Vec<Part>,
 }
 
-impl Place {
+impl FileParts {
     /// True for Codex's file.
     fn is_toml(&self) -> bool {
         self.path.ends_with(entry_form::CODEX_FILE)
     }
 
-    /// What a text of the file means.
+    /// The parsed value of a text of the file.
     pub(super) fn value(&self, text: &str) -> Result<Value, document::Error> {
         if self.is_toml() { codex_config::value(text) } else { Document::read(text)?.value() }
     }
 
-    /// A text of the file as it is after an edit that changes nothing.
+    /// A text of the file after an edit that changes nothing.
     fn normal(&self, text: &str) -> Result<String, document::Error> {
         if self.is_toml() { Ok(text.to_owned()) } else { Document::read(text).map(|document| document.text()) }
     }
 
-    /// True unless the file has what its agent may not accept: comments or trailing commas in JSON.
+    /// True unless the file has comments or trailing commas in JSON, which its agent may not accept.
     pub(super) fn is_strict(&self, text: &str) -> bool {
         self.is_toml() || Document::read(text).is_ok_and(|document| document.is_strict())
     }
 }
 
 impl Installer {
-    /// The files that are changed, each with what is put into it.
-    pub(super) fn places(&self) -> Vec<Place> {
+    /// The files that are changed, each with the parts added to it.
+    pub(super) fn places(&self) -> Vec<FileParts> {
         let hooks = self.setup.hooks.map(|_| (&self.files.settings, Part::Hooks));
         let server = self.files.servers.as_ref().map(|path| (path, Part::Server));
-        let mut places: Vec<Place> = Vec::new();
+        let mut places: Vec<FileParts> = Vec::new();
         for (path, part) in hooks.into_iter().chain(server) {
             match places.iter_mut().find(|place| place.path == *path) {
                 Some(place) => place.parts.push(part),
-                None => places.push(Place { path: path.clone(), parts: vec![part] }),
+                None => places.push(FileParts { path: path.clone(), parts: vec![part] }),
             }
         }
         places
     }
 
-    /// A text of the file with what is put into it.
-    pub(super) fn put_in(&self, place: &Place, text: &str) -> Result<String, document::Error> {
+    /// A text of the file with the parts added.
+    pub(super) fn put_in(&self, place: &FileParts, text: &str) -> Result<String, document::Error> {
         if place.is_toml() {
             return codex_config::put_in(&self.server, text);
         }
@@ -83,8 +83,8 @@ impl Installer {
         Ok(document.text())
     }
 
-    /// A text of the file without it.
-    fn take_out(&self, place: &Place, text: &str) -> Result<String, document::Error> {
+    /// A text of the file without the parts.
+    fn take_out(&self, place: &FileParts, text: &str) -> Result<String, document::Error> {
         if place.is_toml() {
             return codex_config::take_out(&self.server, text);
         }
@@ -99,14 +99,14 @@ impl Installer {
         Ok(document.text())
     }
 
-    /// What is put into a file, as a file of its own.
-    pub(super) fn by_hand(&self, place: &Place) -> String {
+    /// The added parts, as a file of their own.
+    pub(super) fn manual_text(&self, place: &FileParts) -> String {
         self.put_in(place, "").unwrap_or_default().trim_end().to_owned()
     }
 
     /// Plans a file without our entries: restored from the backup it was made from, removed if there was none before
     /// us, or otherwise only without the entries. `None` if it has none.
-    pub(super) fn undone(&self, place: &Place) -> Result<Option<Change>, Error> {
+    pub(super) fn plan_undo(&self, place: &FileParts) -> Result<Option<Change>, Error> {
         let target = Target::read(&place.path)?;
         let Some(had) = target.text.as_deref().map(|text| place.normal(text)) else { return Ok(None) };
         let content = |source| self.content(&target, source);
@@ -128,7 +128,7 @@ impl Installer {
             return Ok(Some(Change(Kind::Write { target, text, is_undone: true })));
         }
         let is_known = backups.iter().any(|(_, copy)| *copy == text);
-        // What is left of a file that holds nothing but our entries.
+        // An empty rest: the file had nothing but our entries.
         let value_without = |text: &str| place.value(&taken_out(text)?).ok();
         let left = [Some(json!({})), put_in("").and_then(|made| value_without(&made))];
         // The backups are removed as well, so they must contain only our entries.
@@ -140,11 +140,11 @@ impl Installer {
         Ok(Some(Change(Kind::Write { target, text, is_undone: is_known })))
     }
 
-    /// True for a folder that holds nothing but what tools like this one put there, and goes once it is empty.
+    /// True for a folder that contains only what tools like this one create, and that is removed once empty.
     fn is_folder_of_ours(&self, folder: &Path) -> bool {
         match self.files.scope {
             Scope::Project => folder.ends_with(".claude"),
-            // Copilot's, below its own.
+            // Copilot's hooks folder, below its own.
             Scope::User => {
                 self.files.settings.parent() == Some(folder) && Path::new(self.setup.settings).components().count() > 1
             }
@@ -193,13 +193,13 @@ impl Installer {
 
     /// The error that a file's content cannot be used, with the text to add by hand.
     fn unfit(&self, path: &Path, kind: UnfitKind) -> Error {
-        let by_hand = self.places().iter().find(|place| place.path == *path).map(|place| self.by_hand(place));
+        let by_hand = self.places().iter().find(|place| place.path == *path).map(|place| self.manual_text(place));
         let remedy = format!("fix it, or add this by hand:\n{}", by_hand.unwrap_or_default());
         Error::Content { path: path.to_owned(), source: Unfit(kind), remedy }
     }
 }
 
-/// True if a file is what we would create from nothing, as this or another installation makes it: paths may differ.
+/// True if a file is what this or another installation would create from nothing; paths may differ.
 fn is_same_form(made: &str, there: &str) -> bool {
     let is_path = |line: &str| {
         let keys = ["\"command\":", "\"bash\":", "\"BATON_HOME\":", "\"/", "command = ", "env = "];

@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 use baton_base::transcript_file;
 use serde_json::Value;
 
@@ -56,12 +56,12 @@ pub enum Error {
 
 /// What to do about an error of the system, as an imperative phrase.
 fn remedy(error: &io::Error) -> &'static str {
-    match Obstacle::from_error(error) {
-        Obstacle::Full => "free space on its disk",
-        Obstacle::ReadOnly => "make its file system writable (`mount -o remount,rw`)",
-        Obstacle::Forbidden => "make it and its folder readable and writable for you (`chown`, `chmod u+rwX`)",
-        Obstacle::Failing => "save the data of its disk, which is failing",
-        Obstacle::Other => "mend that",
+    match IoCause::from_error(error) {
+        IoCause::Full => "free space on its disk",
+        IoCause::ReadOnly => "make its file system writable (`mount -o remount,rw`)",
+        IoCause::Forbidden => "make it and its folder readable and writable for you (`chown`, `chmod u+rwX`)",
+        IoCause::Failing => "save the data of its disk, which is failing",
+        IoCause::Other => "mend that",
     }
 }
 
@@ -165,7 +165,7 @@ impl Target {
         if now == self.text {
             return Ok(());
         }
-        Err(self.unfit("was changed by somebody else in the meantime: run the command again"))
+        Err(self.unfit("was changed by another program in the meantime: run the command again"))
     }
 
     fn keep_copy(&self) -> Result<(), Error> {
@@ -318,7 +318,7 @@ mod tests {
             let _ = fs::remove_file(&path);
             meanwhile.iter().for_each(|text| fs::write(&path, text).unwrap());
             let errors = [target.write("c").unwrap_err(), target.remove().unwrap_err()];
-            assert!(errors.iter().all(|error| error.to_string().contains("changed by somebody else")), "{errors:?}");
+            assert!(errors.iter().all(|error| error.to_string().contains("changed by another program")), "{errors:?}");
             assert_eq!(fs::read_to_string(&path).ok().as_deref(), meanwhile);
             assert!(target.backups().is_empty());
         }

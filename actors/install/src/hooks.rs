@@ -28,7 +28,7 @@ pub struct HookForm {
 
 /// Claude Code's hooks, and Codex's. The timeout is in seconds; the hook ends long before that. SessionEnd has none,
 /// because an exit would wait for it.
-pub const CLAUDE: HookForm = HookForm {
+pub const CLAUDE_AND_CODEX: HookForm = HookForm {
     events: &[
         ("SessionStart", Some(TIMEOUT_S)),
         ("UserPromptSubmit", Some(TIMEOUT_S)),
@@ -57,14 +57,14 @@ pub(crate) const QWEN: HookForm = HookForm {
         ("SessionEnd", None),
     ],
     agent: Some("qwen"),
-    ..CLAUDE
+    ..CLAUDE_AND_CODEX
 };
 
 /// Gemini CLI's hooks.
 pub(crate) const GEMINI: HookForm = HookForm {
     events: &[("SessionStart", None), ("BeforeAgent", None), ("AfterAgent", None), ("SessionEnd", None)],
     agent: Some("gemini"),
-    ..CLAUDE
+    ..CLAUDE_AND_CODEX
 };
 
 /// Factory Droid's hooks, in Claude Code's form. No hook is called after a compaction.
@@ -78,7 +78,7 @@ pub(crate) const DROID: HookForm = HookForm {
         ("SessionEnd", None),
     ],
     agent: Some("droid"),
-    ..CLAUDE
+    ..CLAUDE_AND_CODEX
 };
 
 /// Copilot CLI's hooks.
@@ -211,9 +211,9 @@ impl FoundHook {
     }
 }
 
-/// Events with hooks that Codex does not run: its configuration has a table for each that it runs, named after the file,
-/// the event, the group and the place in it, which its user has trusted and not switched off.
-pub fn untrusted(config: &Value, file: &Path, found: &[FoundHook]) -> Vec<String> {
+/// The events whose hooks Codex does not run. It runs a hook only if its configuration has a table for it, named after
+/// file, event, group and index, that the user has trusted and not switched off.
+pub fn events_codex_does_not_run(config: &Value, file: &Path, found: &[FoundHook]) -> Vec<String> {
     let recorded = config.get("hooks").and_then(|hooks| hooks.get("state")).and_then(Value::as_object);
     let files =
         [Some(file.to_owned()), file.canonicalize().ok()].map(|file| file.map(|file| file.display().to_string()));

@@ -1,5 +1,5 @@
-//! Sets Baton up in an agent: hooks in its settings, the MCP server, and if it is asked for a block in its instructions;
-//! in Claude Code also all of it as a plugin. [`agents`] says what each agent has, and where.
+//! Sets Baton up in an agent: hooks in its settings, the MCP server, and on request a block in its instructions; for
+//! Claude Code also all of it as a plugin. [`agents`] lists what each agent has, and where.
 //!
 //! The files changed here belong to other programs. So everything is planned and shown first, only Baton's own entries
 //! are touched, and removing them restores the files byte for byte.
@@ -40,7 +40,7 @@ pub use agents::Host;
 pub use locations::Scope;
 pub use plan::{Change, ChangeError, Plan};
 use remark::RETENTION;
-pub use remark::{instead, retention};
+pub use remark::{reads_other_file, retention};
 
 /// Reason why nothing can be planned.
 #[derive(Debug, thiserror::Error)]
@@ -201,13 +201,15 @@ impl Installer {
             let text = self.put_in(&place, target.text()).map_err(|source| self.content(&target, source))?;
             plan.changes.extend(self.write(target, text)?);
         }
-        plan.remarks.extend(self.files.instead.as_deref().map(|path| remark::instead(self.host.title(), path)));
+        plan.remarks
+            .extend(self.files.instead.as_deref().map(|path| remark::reads_other_file(self.host.title(), path)));
         if let Some(path) = &self.files.script {
             plan.changes.extend(self.plan_script(path)?);
         }
         if let (Host::Codex, Some(config)) = (self.host, &self.files.servers) {
-            let found = hooks::find(&hooks::CLAUDE, &self.value(&Target::read(&self.files.settings)?)?);
-            let untrusted = hooks::untrusted(&codex_config::read(config)?, &self.files.settings, &found);
+            let found = hooks::find(&hooks::CLAUDE_AND_CODEX, &self.value(&Target::read(&self.files.settings)?)?);
+            let untrusted =
+                hooks::events_codex_does_not_run(&codex_config::read(config)?, &self.files.settings, &found);
             plan.remarks.extend((!plan.changes.is_empty() || !untrusted.is_empty()).then(|| {
                 "Codex runs no hook that you have not trusted: start `codex` once and accept them where it says that hooks \
                  need review"
@@ -290,7 +292,7 @@ impl Installer {
             plan.remarks.extend(plugin::remarks(others.chain(self.files.overriding())));
         }
         for place in self.places() {
-            plan.changes.extend(self.undone(&place).map_err(Error::of_removal)?);
+            plan.changes.extend(self.plan_undo(&place).map_err(Error::of_removal)?);
         }
         if let Some(path) = &self.files.script {
             plan.changes.extend(self.plan_script_removal(path)?);
@@ -329,7 +331,7 @@ impl Installer {
 
     /// The parts to add by hand.
     pub fn printed(&self) -> Printed {
-        let files = self.places().into_iter().map(|place| (self.by_hand(&place), place.path));
+        let files = self.places().into_iter().map(|place| (self.manual_text(&place), place.path));
         let script = self.files.script.as_ref().map(|path| (self.script(), path.clone()));
         let servers = json!({ self.setup.entry.key: { server::NAME: self.server } });
         Printed {
@@ -343,7 +345,7 @@ impl Installer {
     pub fn write_plugin(&self, folder: &Path) -> Result<Vec<PathBuf>, Error> {
         for (path, is_project) in &self.other_places {
             let target = Target::read(path)?;
-            if !hooks::find(&hooks::CLAUDE, &self.value(&target)?).is_empty() {
+            if !hooks::find(&hooks::CLAUDE_AND_CODEX, &self.value(&target)?).is_empty() {
                 return Err(Error::Settings(path.clone(), *is_project));
             }
         }

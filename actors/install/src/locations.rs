@@ -26,9 +26,9 @@ pub struct AgentFiles {
     pub settings: PathBuf,
     /// An existing file that the agent reads hooks from instead.
     pub instead: Option<PathBuf>,
-    /// The file that is all Baton's and calls the hooks, if the agent has no file with entries for them.
+    /// Baton's own file that calls the hooks, if the agent has no file with entries for them.
     pub script: Option<PathBuf>,
-    /// The file for guidance: `CLAUDE.md`. `None` if the agent has none that is sure to be read.
+    /// The file for guidance: `CLAUDE.md`. `None` if the agent has none that it reliably reads.
     pub(crate) guidance: Option<PathBuf>,
     /// The file for MCP servers, such as `.mcp.json` of a project. `None` if the agent has none, or if only its own
     /// command may change it: running sessions of Claude Code rewrite `~/.claude.json`.

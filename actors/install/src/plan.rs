@@ -34,7 +34,7 @@ pub(super) enum Kind {
         /// True if the backups are no longer needed.
         is_undone: bool,
     },
-    /// Replaces a file that is all ours, without a backup.
+    /// Replaces a file of our own, without a backup.
     Own { target: Target, text: String },
     /// Removes a file that we created, and its folder if that is empty then.
     Remove { target: Target, folder: Option<PathBuf> },
@@ -57,7 +57,7 @@ pub enum ChangeError {
 
 impl Change {
     /// Shows the change: for a file the lines that change, like `diff -u`.
-    pub fn shown(&self) -> String {
+    pub fn diff(&self) -> String {
         match &self.0 {
             Kind::Write { target, text, .. } | Kind::Own { target, text } => {
                 difference(&target.path, target.text.as_deref(), Some(text))

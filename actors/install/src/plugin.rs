@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use super::document;
 use super::foreign_file::{self, Error, Target};
 use super::hook_command::HookCommand;
-use super::hooks::{AllHooks, CLAUDE};
+use super::hooks::{AllHooks, CLAUDE_AND_CODEX};
 use super::server::{NAME, Server};
 
 /// The marketplace's name, as in `baton@baton-local`.
 pub(crate) const MARKETPLACE: &str = "baton-local";
-/// The file by which we recognise our own folder.
+/// The file that identifies our own folder.
 const MARKET_FILE: &str = ".claude-plugin/marketplace.json";
 
 const DESCRIPTION: &str =
@@ -80,7 +80,7 @@ fn is_ours(folder: &Path) -> bool {
 }
 
 fn files(command: &HookCommand, server: &Server) -> [(&'static str, Value); 4] {
-    let hooks = serde_json::to_value(AllHooks { form: &CLAUDE, command }).unwrap_or_default();
+    let hooks = serde_json::to_value(AllHooks { form: &CLAUDE_AND_CODEX, command }).unwrap_or_default();
     [
         (
             MARKET_FILE,
@@ -134,13 +134,13 @@ mod tests {
             (".claude-plugin/marketplace.json", market(json!("./src/plugins/claude"))),
             (".agents/plugins/marketplace.json", market(json!({"source": "local", "path": "./src/plugins/codex"}))),
             ("src/plugins/claude/.claude-plugin/plugin.json", manifest.clone()),
-            ("src/plugins/claude/hooks/hooks.json", json!({"description": TOLD, "hooks": hooks(&CLAUDE)})),
+            ("src/plugins/claude/hooks/hooks.json", json!({"description": TOLD, "hooks": hooks(&CLAUDE_AND_CODEX)})),
             ("src/plugins/claude/.mcp.json", servers(Host::Claude)),
             (
                 "src/plugins/codex/.codex-plugin/plugin.json",
                 with(manifest.clone(), json!({"mcpServers": "./.mcp.json", "hooks": "./hooks/hooks.json"})),
             ),
-            ("src/plugins/codex/hooks/hooks.json", json!({"hooks": hooks(&CLAUDE)})),
+            ("src/plugins/codex/hooks/hooks.json", json!({"hooks": hooks(&CLAUDE_AND_CODEX)})),
             ("src/plugins/codex/.mcp.json", json!({"mcpServers": {NAME: {"command": NAME, "args": ["mcp"]}}})),
             (
                 "src/plugins/gemini/gemini-extension.json",

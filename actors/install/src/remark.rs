@@ -12,8 +12,8 @@ const RETENTION_DAYS_LOW: u64 = 30;
 /// The setting for how many days transcripts are kept.
 pub(super) const RETENTION: &str = "cleanupPeriodDays";
 
-/// The remark that an agent reads hooks from another file, whose form is not sure.
-pub fn instead(title: &str, path: &Path) -> String {
+/// The remark that an agent reads hooks from another file, whose form is uncertain.
+pub fn reads_other_file(title: &str, path: &Path) -> String {
     format!(
         "{title} reads hooks from {} while that is there, and its versions differ in that file's form: Baton installs none \
          until its hooks have moved to settings.json",

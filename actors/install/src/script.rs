@@ -13,7 +13,7 @@ const REPORT: &str = include_str!("report.js");
 /// Time after which an event is no longer waited for, in milliseconds; the hook ends long before that.
 const LIMIT_MS: u64 = 5_000;
 
-/// What there is at the script's path.
+/// The state of the file at the script's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// Nothing.
@@ -22,19 +22,19 @@ pub enum Found {
     This,
     /// Another version of it.
     Otherwise,
-    /// A file of somebody else.
+    /// A file that is not ours.
     Foreign,
 }
 
 /// The first line, by which the file is recognised as ours.
 fn first_line(host: Host) -> String {
-    let agent = host.word();
+    let agent = host.cli_name();
     format!("// Written by `baton install {agent}`, removed by `baton uninstall {agent}`.")
 }
 
 /// The file's text.
 pub fn text(command: &HookCommand, host: Host) -> String {
-    let (words, variables) = command.words(&host.word());
+    let (words, variables) = command.words(&host.cli_name());
     format!(
         "{}\nconst COMMAND = {}\nconst VARIABLES = {}\nconst LIMIT_MS = {LIMIT_MS}\n\n{REPORT}{}",
         first_line(host),
@@ -60,7 +60,7 @@ impl Installer {
         text(&self.hook_command, self.host)
     }
 
-    /// Plans to write the script; `None` if it is up to date. A file of somebody else is refused.
+    /// Plans to write the script; `None` if it is up to date. A file that is not ours is refused.
     pub(super) fn plan_script(&self, path: &Path) -> Result<Option<Change>, Error> {
         let (target, text) = (Target::read(path)?, self.script());
         match compare(target.text.as_deref(), &text) {

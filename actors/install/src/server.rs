@@ -91,7 +91,7 @@ impl Server {
         Self { host, form: host.setup().entry, command, env: env.collect() }
     }
 
-    /// The server as a plugin names it that is not made for one machine.
+    /// The server for a plugin that is not made for one machine: by its name on the path.
     #[cfg(test)]
     pub(crate) fn on_path(host: Host) -> Self {
         Self { host, form: host.setup().entry, command: NAME.to_owned(), env: BTreeMap::new() }
@@ -108,7 +108,7 @@ impl Server {
         entry.map_or(Registered::Nothing, |entry| self.compare(entry))
     }
 
-    /// True if the entry under our name in a file of the agent says that it is not to be started.
+    /// True if a file of the agent disables the entry under our name.
     pub fn is_off(&self, file: &Value) -> bool {
         let entry = &file[self.form.key][NAME];
         entry["enabled"] == false || entry["disabled"] == true
@@ -287,7 +287,7 @@ mod tests {
     fn codex_passes_on_the_directory_variables_that_it_hides() {
         let programs = Programs { baton: PathBuf::from("/b/baton"), hook: None };
         let environment = |claude, codex| {
-            Environment::apart("/h".into(), "/c".into())
+            Environment::isolated("/h".into(), "/c".into())
                 .with_directory(Agent::ClaudeCode, "/c".into(), claude)
                 .with_directory(Agent::Codex, "/x".into(), codex)
         };

@@ -24,7 +24,7 @@ use super::sealer::Sealer;
 use super::segment::scan::Scanned;
 use super::shared_state::SharedState;
 use super::unflushed::FlushLimits;
-use super::verify::{self, Auditor, Verified};
+use super::verify::{self, Verified, VerifyVisitor};
 use super::{Ack, AppendError, Exact, Fold, Journal, READ_MAX_RECORDS, ReadError, Stats};
 use baton_base::pinned_folder::PinnedFolder;
 
@@ -288,7 +288,7 @@ impl Journal for DiskJournal {
         Ok(Rewritten { records: self.shared.tail().position.0, bytes_before, bytes_after: bytes(), pause })
     }
 
-    fn verify(&self, auditor: &mut dyn Auditor) -> Result<Verified, ReadError> {
+    fn verify(&self, auditor: &mut dyn VerifyVisitor) -> Result<Verified, ReadError> {
         self.shared.tail_if_open()?;
         // So that the index has something to compare. If the committer has ended, what it has is compared.
         let _ = self.between_groups(Committer::flush);

@@ -18,7 +18,7 @@
 //! | run | `shared_state` | the state that the threads below write and readers read |
 //! | | `sealer` | the thread that compresses full segments |
 //! | | `committer` | the one thread that writes: group commit, fold, answers, and now and then the index |
-//! | | `compact` | rewrites the index while the log stays open |
+//! | | `index_rewrite` | rewrites the index while the log stays open |
 //! | offline | `verify` | reads everything and reports what is not as it was written; also on an open log |
 //! | | `repair` | cuts a damaged log off where it is still whole |
 //! | | `offline`, `refill` | read the segments of a closed log; write a new log from the records of another |
@@ -62,7 +62,7 @@ pub use disk::{DiskJournal, Options};
 pub use index_rewrite::{CompactError, Rewritten};
 pub use memory::MemoryJournal;
 pub use recovery::{Cut, OpenError, Recovery};
-pub use verify::{Auditor, Finding, Verified};
+pub use verify::{Finding, Verified, VerifyVisitor};
 
 /// Longest encoded record. sled keeps a value over 128 KiB in a file of its own and is slow to remove it.
 pub const RECORD_MAX_BYTES: usize = 60 * 1024;
@@ -140,7 +140,7 @@ pub trait Journal: Send + Sync {
 
     /// Reads everything up to the tail and reports what is not as it was written. Changes nothing; appends and reads go
     /// on meanwhile. Blocks for seconds per million records. Fails only if nothing could be read at all.
-    fn verify(&self, auditor: &mut dyn Auditor) -> Result<Verified, ReadError> {
+    fn verify(&self, auditor: &mut dyn VerifyVisitor) -> Result<Verified, ReadError> {
         verify::read_through(self.tail(), &|from| self.read(from, READ_MAX_RECORDS), auditor)
     }
 

@@ -38,7 +38,7 @@ mod survey;
 pub use refusal::OpenError;
 use survey::Survey;
 
-/// Records held at once while a tail is restored, and between two questions whether to go on.
+/// Records held at once while a tail is restored, and between two calls of `go_on`.
 const STEP_RECORDS: usize = 256;
 /// When the index is flushed while it takes in a log.
 const FLUSH_LIMITS: FlushLimits = FlushLimits { records: 10_000, age: Duration::MAX };
@@ -126,7 +126,7 @@ pub(super) fn recover(
     if report.checkpoint.is_none() {
         survey.read_segments()?;
     }
-    report.cut = survey.keep_cut(&*files, now)?;
+    report.cut = survey.save_torn_tail(&*files, now)?;
     let mut writer = survey.open_writer(files, segment_bytes)?;
     report.restored = survey.restore_from_index(&mut writer)?;
 

@@ -39,7 +39,7 @@ pub struct Finding {
 }
 
 /// Receives what is read while a log is verified.
-pub trait Auditor {
+pub trait VerifyVisitor {
     /// Called for each verified record, in the order of positions.
     fn record(&mut self, record: &StoredRecord);
     /// Receives the rows of the index's checkpoint before the first record; see [`Rows`]. With `None` they are not
@@ -89,13 +89,13 @@ impl Verified {
 }
 
 /// Verifies the segments alone. Nobody may write to the log meanwhile.
-pub fn segments(log: &Path, auditor: &mut dyn Auditor) -> io::Result<Verified> {
+pub fn segments(log: &Path, auditor: &mut dyn VerifyVisitor) -> io::Result<Verified> {
     verify(&log.join("segments"), None, &|| None, auditor)
 }
 
 /// Verifies the segments and the index. Nobody may write to the log meanwhile. The caller provides a copy of the index
 /// in `copy`, because opening writes to it.
-pub fn segments_and_index(log: &Path, copy: &Path, auditor: &mut dyn Auditor) -> io::Result<Verified> {
+pub fn segments_and_index(log: &Path, copy: &Path, auditor: &mut dyn VerifyVisitor) -> io::Result<Verified> {
     let (index, error) = match Index::open_unrepaired(copy) {
         Ok(index) => (Some(index), None),
         Err(error) => (None, Some(error.to_string())),
@@ -123,7 +123,7 @@ pub(super) fn verify(
     folder: &Path,
     index: Option<&RwLock<Option<Index>>>,
     until: &dyn Fn() -> Option<Tail>,
-    auditor: &mut dyn Auditor,
+    auditor: &mut dyn VerifyVisitor,
 ) -> io::Result<Verified> {
     let checkpoint = index.and_then(|index| load_checkpoint(index, auditor).err());
     // Taken after the checkpoint was read, so that none of its rows is newer.
@@ -157,7 +157,7 @@ pub(super) fn verify(
         auditor.record(&record);
         found.complete = !position.0.is_multiple_of(GO_ON_INTERVAL_RECORDS) || auditor.go_on(position.0, total);
     }
-    (found.tail, found.segments, found.streams) = (ledger.tail(), scan.begun() as u64, ledger.streams() as u64);
+    (found.tail, found.segments, found.streams) = (ledger.tail(), scan.segments_read() as u64, ledger.streams() as u64);
     if let Some(tail) = until
         && found.complete
         && found.damage.is_none()
@@ -193,7 +193,7 @@ pub(super) fn verify(
 }
 
 /// Passes the rows of the checkpoint to the auditor. Fails with the reason if they cannot be read.
-fn load_checkpoint(index: &RwLock<Option<Index>>, auditor: &mut dyn Auditor) -> Result<(), String> {
+fn load_checkpoint(index: &RwLock<Option<Index>>, auditor: &mut dyn VerifyVisitor) -> Result<(), String> {
     let index = index.read().unwrap_or_else(PoisonError::into_inner);
     // A missing index is reported elsewhere.
     let (Some(index), Some(rows)) = (index.as_ref(), auditor.rows()) else { return Ok(()) };
@@ -227,7 +227,7 @@ impl Damaged {
 pub(super) fn read_through(
     tail: Tail,
     read: &dyn Fn(Position) -> Result<Vec<StoredRecord>, ReadError>,
-    auditor: &mut dyn Auditor,
+    auditor: &mut dyn VerifyVisitor,
 ) -> Result<Verified, ReadError> {
     let mut ledger = Ledger::default();
     let mut found = Verified { complete: true, ..Verified::default() };

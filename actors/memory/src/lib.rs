@@ -17,9 +17,9 @@
 //!    queries
 //! 3. `vectors`: the files of vectors, and the vector of a query
 //! 4. parts of a query over a snapshot: `term_postings`, `prefix`, `proximity`, `required_terms`, `texts`; then `query`
-//! 5. ranking: `turn_scores`, `turns`, `copies`, `named_files`, `nearest`, `session_bm25`, `score_weights`; presentation: `snippet`,
+//! 5. ranking: `turn_scores`, `turns`, `copied_records`, `later_first`, `named_files`, `nearest`, `session_bm25`, `score_weights`; presentation: `snippet`,
 //!    `reasons`
-//! 6. the queries: `search`, `graph`, `outcomes`, `entity_filter`, `phrase_sessions`, `forks`, `titles`, `usage`, `dump`
+//! 6. the queries: `search`, `graph`, `outcomes`, `entity_filter`, `phrase_sessions`, `forks`, `titles_of_others`, `usage`, `dump`
 //! 7. writing: `document`, `queue`, and `store`, which owns the index; `graph` and `outcomes` make
 //!    their own documents with `document`
 //!
@@ -30,7 +30,7 @@
 //!   that is most of the cost of an append.
 
 mod analyzer;
-mod copies;
+mod copied_records;
 mod dates;
 mod document;
 mod dump;

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use tantivy::{DocAddress, Score, TantivyDocument};
 
 use super::analyzer::Analyzer;
-use super::copies::Copies;
+use super::copied_records::CopiedRecords;
 use super::limits::{NEAREST_TURNS, PHRASE_TEXTS};
 use super::query::Query;
 use super::required_terms::TurnFilter;
@@ -54,7 +54,7 @@ pub(super) fn join(
     snapshot: &Snapshot,
     query: &Query<'_>,
     scores: &TurnScores<'_>,
-    copies: &mut Copies<'_>,
+    copies: &mut CopiedRecords<'_>,
     by_words: Vec<Scored>,
     counted: usize,
 ) -> Result<Option<BTreeMap<Box<str>, Joined>>, Error> {

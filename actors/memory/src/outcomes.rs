@@ -15,7 +15,7 @@ use tantivy::{DocAddress, DocSet, TERMINATED, TantivyDocument, Term};
 use super::document::Drafter;
 use super::limits::FAILURE_TERMS;
 use super::schema::{Fields, column, kind, text};
-use super::snapshot::{Place, Snapshot};
+use super::snapshot::{GroupAndProject, Snapshot};
 use super::{Entry, Error, Searcher, query};
 
 /// Selects sessions.
@@ -148,7 +148,7 @@ fn candidates(snapshot: &Snapshot, asked: &WitnessQuery<'_>) -> Result<Vec<Candi
             continue;
         }
         let seen: Option<Column<i64>> = reader.fast_fields().column_opt(column::SEEN)?;
-        let is_in = |place: &Place| asked.project.is_none_or(|project| place.is_in(project));
+        let is_in = |place: &GroupAndProject| asked.project.is_none_or(|project| place.is_in(project));
         let places: Vec<bool> = segment.places.iter().map(is_in).collect();
         let is_in = |doc| {
             let place = segment.place.first(doc).and_then(|place| places.get(place as usize));

@@ -9,7 +9,7 @@ use tantivy::{DocAddress, Score, TantivyDocument};
 use uuid::Uuid;
 
 use super::analyzer::Analyzer;
-use super::copies::Copies;
+use super::copied_records::CopiedRecords;
 use super::limits::{
     BEST_SESSIONS, BEST_TURNS, CROWDED, MAX_SESSIONS, MAX_TURNS_PER_SESSION, SNIPPET_CACHE_WORDS, SNIPPET_CHARS,
     TURN_PASSES,
@@ -212,7 +212,7 @@ fn find_candidates(
     let mut candidates = Vec::new();
     let filter = TurnFilter::new(&query.requirements, snapshot)?;
     let mut known = Known::default();
-    let mut copies = Copies::new(snapshot, query);
+    let mut copies = CopiedRecords::new(snapshot, query);
     let scores = TurnScores::new(snapshot, plan, &filter)?;
     if !plan.wanted.is_empty() {
         let mut limit_turns = BEST_TURNS;

@@ -77,7 +77,7 @@ pub(super) struct Segment {
     /// Numbers of these sessions, the same in all segments.
     numbers: Vec<u32>,
     /// Places by their ordinal in `place`.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<GroupAndProject>,
 }
 
 /// The columns of mentions and assertions. A column is `None` if no document of the segment has the field.
@@ -98,7 +98,7 @@ pub(super) struct GraphColumns {
 
 /// The group and project of a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Place {
+pub(super) struct GroupAndProject {
     pub(super) group: Box<str>,
     pub(super) project: Option<Box<str>>,
 }
@@ -108,10 +108,10 @@ pub(super) struct Place {
 pub(super) struct Head {
     pub(super) generation: u64,
     pub(super) units: usize,
-    pub(super) place: Place,
+    pub(super) place: GroupAndProject,
 }
 
-impl Place {
+impl GroupAndProject {
     /// Parses what [`document::place`](super::document::place) wrote.
     pub(super) fn parse(text: &str) -> Self {
         let (group, project) = text.split_once(PLACE_BORDER).unwrap_or((text, ""));
@@ -241,7 +241,7 @@ impl Segment {
             id: reader.segment_id(),
             ids,
             numbers,
-            places: dictionary(&place)?.iter().map(|text| Place::parse(text)).collect(),
+            places: dictionary(&place)?.iter().map(|text| GroupAndProject::parse(text)).collect(),
             session: session.ords().clone(),
             place: place.ords().clone(),
             ordinal: columns.u64(column::ORDINAL)?,

@@ -38,9 +38,9 @@ use super::limits::{CHECKED_BYTES, STORE_CACHE_BLOCKS, WRITE_BATCH_DOCS, WRITER_
 use super::queue::{Queue, Queued};
 use super::schema::{self, Fields};
 use super::searcher::Published;
-use super::snapshot::{Head, Place, Snapshot};
+use super::snapshot::{GroupAndProject, Head, Snapshot};
 use super::{Entry, Error, PROJECTION_VERSION, Searcher, graph, outcomes};
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 
 /// A memory that was opened.
 pub struct Opened {
@@ -99,7 +99,7 @@ impl Store {
         } else {
             match catch_panic(|| Self::reopen(dir, version)) {
                 Ok(store) => return Ok(Opened { checkpoint: store.committed, store, wiped: None }),
-                Err(error) if Obstacle::in_message(&error.to_string()) != Obstacle::Other => return Err(error),
+                Err(error) if IoCause::in_message(&error.to_string()) != IoCause::Other => return Err(error),
                 Err(error) => Some(error.to_string()),
             }
         };
@@ -226,8 +226,11 @@ impl Store {
         let session = entry.session.as_str();
         let origin = entry.origin();
         let place = document::place(&origin);
-        let new =
-            Head { generation: u64::from(entry.generation), units: entry.units.count(), place: Place::parse(&place) };
+        let new = Head {
+            generation: u64::from(entry.generation),
+            units: entry.units.count(),
+            place: GroupAndProject::parse(&place),
+        };
         let old = self.head(session)?;
         let from = kept_units(old.as_ref(), &new, entry.changed_from);
         let fields = self.fields;
@@ -464,7 +467,7 @@ fn total_size(dir: &Path) -> Result<u64, Error> {
         let path = entry?.path();
         let found = fs::metadata(&path)?;
         if !found.is_file() && !found.is_dir() {
-            return Err(Error::Broken(format!("{} is no regular file", path.display())));
+            return Err(Error::Broken(format!("{} is not a regular file", path.display())));
         }
         bytes += found.len();
     }

@@ -1,8 +1,7 @@
 //! Records memos and deletions: one at a time, durable before it is acknowledged.
 //!
-//! The words of a memo are on disk before the event that names them, and are removed after the event by which nothing
-//! names them any more. A crash in between leaves words that no event names, which [`Memos::tidy`] removes at the next
-//! start.
+//! The words of a memo are on disk before the event that names them, and are removed after the event that makes them
+//! unreferenced. A crash in between leaves words that no event names, which [`Memos::tidy`] removes at the next start.
 //!
 //! # Hazards
 //!
@@ -28,7 +27,7 @@ use tokio::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use uuid::Uuid;
 
 use baton_base::clock::Clock;
-use baton_base::journal_health::Outage;
+use baton_base::journal_health::JournalHealth;
 use baton_journal::session_table::TableReader;
 use baton_journal::{AppendError, Journal};
 use baton_store::chunks;
@@ -48,7 +47,7 @@ pub struct Memos {
     table: TableReader,
     chunks: Arc<ChunkStore>,
     clock: Arc<dyn Clock>,
-    outage: Outage,
+    outage: JournalHealth,
     locks: Arc<Locks>,
 }
 
@@ -72,7 +71,7 @@ impl Locks {
 
 /// A memo to be recorded.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct NewMemo {
     /// Its uuid; `None` to derive it from its words.
     pub uuid: Option<Uuid>,
     /// The kind of source.
@@ -87,7 +86,7 @@ pub struct Wanted {
 
 /// The result of recording a memo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct MemoChange {
     /// The memo's uuid.
     pub uuid: Uuid,
     /// What changed.
@@ -140,21 +139,21 @@ impl Memos {
         table: TableReader,
         chunks: Arc<ChunkStore>,
         clock: Arc<dyn Clock>,
-        outage: Outage,
+        outage: JournalHealth,
     ) -> Self {
         Self { journal, table, chunks, clock, outage, locks: Arc::default() }
     }
 
     /// Records a memo. Words and event are durable when this returns.
-    pub async fn keep(&self, wanted: Wanted, cause: Option<CommandId>) -> Result<Kept, Error> {
-        let Wanted { uuid, source, group, reference_time, words } = wanted;
+    pub async fn record(&self, wanted: NewMemo, cause: Option<CommandId>) -> Result<MemoChange, Error> {
+        let NewMemo { uuid, source, group, reference_time, words } = wanted;
         let text = schema::memo::encode_words(&words);
         let hash = chunks::note_name(&text);
         let uuid = uuid.unwrap_or_else(|| memo::uuid_of(&group, &hash, reference_time));
         let bytes = text.len() as u64;
         let memo = Memo { source, group, words: hash, bytes, reference_time, at: self.clock.now() };
         let _one = self.locks.lock(uuid).await;
-        let (known, is_shown) = self.known(uuid);
+        let (known, is_shown) = self.state_of(uuid);
         // A memo that was cleared with its group becomes visible when it is added again.
         let again = known.memo.is_some() && !is_shown;
         let events = match memo::decide(&known, &Command::Keep(memo.clone()))? {
@@ -162,7 +161,7 @@ impl Memos {
             events => events,
         };
         let done = match events.first() {
-            None => return Ok(Kept { uuid, done: Done::Unchanged, position: self.table.now().position() }),
+            None => return Ok(MemoChange { uuid, done: Done::Unchanged, position: self.table.now().position() }),
             Some(Event::Replaced(_)) if is_shown => Done::Replaced,
             Some(_) => Done::Added,
         };
@@ -187,23 +186,23 @@ impl Memos {
         };
         tracing::info!(memo = %uuid, hash = %hash.short(), bytes, source = source.as_str(), ?done, "memo kept");
         self.sweep(uuid).await;
-        Ok(Kept { uuid, done, position })
+        Ok(MemoChange { uuid, done, position })
     }
 
     /// Deletes a memo. Its words are in no file of conversations when this returns.
-    pub async fn delete(&self, uuid: Uuid, cause: Option<CommandId>) -> Result<Kept, Error> {
+    pub async fn delete(&self, uuid: Uuid, cause: Option<CommandId>) -> Result<MemoChange, Error> {
         let _one = self.locks.lock(uuid).await;
-        let (known, _) = self.known(uuid);
+        let (known, _) = self.state_of(uuid);
         let events = memo::decide(&known, &Command::Delete)?;
         if events.is_empty() {
             self.sweep(uuid).await;
-            return Ok(Kept { uuid, done: Done::Unchanged, position: self.table.now().position() });
+            return Ok(MemoChange { uuid, done: Done::Unchanged, position: self.table.now().position() });
         }
         let encoded = events.iter().map(schema::memo::encode).collect();
         let position = self.append(StreamId::memo(uuid), encoded, cause).await?;
         tracing::info!(memo = %uuid, reason = "asked for", "memo deleted");
         self.sweep(uuid).await;
-        Ok(Kept { uuid, done: Done::Replaced, position })
+        Ok(MemoChange { uuid, done: Done::Replaced, position })
     }
 
     /// Clears the present content of these groups, or of all if none is given. Returns a position that covers it.
@@ -217,19 +216,19 @@ impl Memos {
     }
 
     /// Restores a memo that was cleared with its group, as if it were added now. A deleted memo has no words any more.
-    pub async fn restore(&self, uuid: Uuid, cause: Option<CommandId>) -> Result<Kept, Error> {
+    pub async fn restore(&self, uuid: Uuid, cause: Option<CommandId>) -> Result<MemoChange, Error> {
         let _one = self.locks.lock(uuid).await;
-        let (known, is_shown) = self.known(uuid);
+        let (known, is_shown) = self.state_of(uuid);
         let position = self.table.now().position();
         match known.memo {
             None if known.created_at.is_some() => Err(Error::Gone),
             None => Err(memo::Rejection::Unknown.into()),
-            Some(_) if is_shown => Ok(Kept { uuid, done: Done::Unchanged, position }),
+            Some(_) if is_shown => Ok(MemoChange { uuid, done: Done::Unchanged, position }),
             Some(memo) => {
                 let encoded = vec![schema::memo::encode(&Event::Replaced(memo))];
                 let position = self.append(StreamId::memo(uuid), encoded, cause).await?;
                 tracing::info!(memo = %uuid, reason = "asked for", "memo found again");
-                Ok(Kept { uuid, done: Done::Added, position })
+                Ok(MemoChange { uuid, done: Done::Added, position })
             }
         }
     }
@@ -237,14 +236,14 @@ impl Memos {
     /// True if the current rules redact more of a memo's words. Blocks for a disk read.
     pub fn holds_more_to_redact(&self, uuid: Uuid) -> Result<bool, chunks::Error> {
         self.chunks.remove_unfinished_notes(&memo::key(uuid))?;
-        let Some(memo) = self.known(uuid).0.memo else { return Ok(false) };
+        let Some(memo) = self.state_of(uuid).0.memo else { return Ok(false) };
         Ok(redacted(&self.chunks, uuid, &memo)?.is_some())
     }
 
     /// Redacts a memo's words again. The former words are in no file of conversations when this returns.
     pub async fn redact_again(&self, uuid: Uuid) -> Result<(), Error> {
         let _one = self.locks.lock(uuid).await;
-        let known = self.known(uuid).0;
+        let known = self.state_of(uuid).0;
         let Some(memo) = known.memo.clone() else { return Ok(()) };
         let of = memo.words;
         let put = self.blocking(move |chunks| match redacted(chunks, uuid, &memo)? {
@@ -277,7 +276,7 @@ impl Memos {
     }
 
     /// Records the first recall of an entity in a project other than its own.
-    pub async fn recalled(&self, entity: Uuid, project: &str) -> Result<Position, Error> {
+    pub async fn record_recall(&self, entity: Uuid, project: &str) -> Result<Position, Error> {
         self.home(None, |state, _| Ok(home::recall(state, entity, project))).await
     }
 
@@ -332,7 +331,7 @@ impl Memos {
                 continue;
             }
             let name = folder.clone();
-            match self.blocking(move |chunks| chunks.discard_notes(&name)).await {
+            match self.blocking(move |chunks| chunks.discard_if_only_notes(&name)).await {
                 Ok(removed) if removed.files > 0 => {
                     tracing::info!(%folder, files = removed.files, reason = "never recorded", "unnamed words of a memo removed");
                 }
@@ -382,14 +381,14 @@ impl Memos {
 
     /// Removes a memo's former words. The caller holds its lock. The next start removes what cannot be removed now.
     async fn sweep(&self, uuid: Uuid) {
-        let named: BTreeSet<_> = self.known(uuid).0.memo.map(|memo| memo.words).into_iter().collect();
+        let named: BTreeSet<_> = self.state_of(uuid).0.memo.map(|memo| memo.words).into_iter().collect();
         if let Err(error) = self.blocking(move |chunks| chunks.keep_notes(&memo::key(uuid), &named)).await {
             tracing::warn!(memo = %uuid, %error, "unnamed words of a memo not removed; the next start tries again");
         }
     }
 
     /// Returns a memo's state, and whether it is visible.
-    fn known(&self, uuid: Uuid) -> (memo::State, bool) {
+    fn state_of(&self, uuid: Uuid) -> (memo::State, bool) {
         let table = self.table.now();
         (table.memo_row(uuid).map(|row| row.state.clone()).unwrap_or_default(), table.memo(uuid).is_some())
     }
@@ -424,14 +423,14 @@ impl Memos {
             let appended = self.journal.append(stream.clone(), expected, events.iter().map(record).collect()).await;
             match appended {
                 Ok(appended) => {
-                    self.outage.taken(now);
+                    self.outage.record_success(now);
                     return Ok(Position(appended.first.0 + events.len() as u64 - 1));
                 }
                 // Others append to the home's stream too, and a memo's may have events that only a newer version reads.
                 Err(AppendError::Conflict { actual }) if tried < TRIES => expected = actual,
                 Err(error) => {
                     if let AppendError::Refused { reason, .. } = &error {
-                        self.outage.refused(reason, now);
+                        self.outage.record_failure(reason, now);
                     }
                     return Err(error.into());
                 }

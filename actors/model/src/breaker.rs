@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::failure::{Failure, Kind};
 
-/// First and longest pause after a failure that may soon be over: a server that is started is found within that time.
+/// First and longest pause after a failure that may be over soon: bounds how late a started server is noticed.
 const SOON: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(5 * 60));
 /// The same after a failure that a person has to fix.
 const LATE: (Duration, Duration) = (Duration::from_secs(30), LONGEST);
@@ -115,7 +115,7 @@ impl Breaker {
     }
 
     /// An admitted request was cancelled by its caller.
-    pub(super) fn given_up(&mut self, now: Instant) {
+    pub(super) fn cancelled(&mut self, now: Instant) {
         if let State::Trying { tries, why } = &self.state {
             self.state = State::Open { until: now, tries: *tries, why: why.clone() };
         }
@@ -171,7 +171,7 @@ mod tests {
             match *what {
                 "-" => {}
                 "ok" if admitted => drop(breaker.succeeded()),
-                "cut" if admitted => breaker.given_up(now),
+                "cut" if admitted => breaker.cancelled(now),
                 _ if admitted => drop(breaker.failed(now, Failure::new(kind, *what), *what == "impatient")),
                 _ => panic!("{name}: {what} at {at} is not let through"),
             }
@@ -224,7 +224,7 @@ mod tests {
         let (mut breaker, now) = (Breaker::new(1), Instant::now());
         breaker.failed(now, Failure::new(Kind::ServerError, "first"), false);
         let down = breaker.admit(now).unwrap_err();
-        assert!(down.again_in >= SOON.0 && down.failure.what() == "first", "{down:?}");
+        assert!(down.again_in >= SOON.0 && down.failure.describe() == "first", "{down:?}");
         let later = now + Duration::from_secs(5);
         breaker.admit(later).unwrap();
         assert_eq!(breaker.admit(later).unwrap_err().again_in, TRYING);
@@ -232,7 +232,7 @@ mod tests {
         let (mut breaker, other) = (Breaker::new(1), Failure::new(Kind::Unauthorised, "other"));
         breaker.failed(now, Failure::new(Kind::ServerError, "first"), false);
         breaker.failed(now, other, false);
-        assert_eq!(breaker.down(now).unwrap().failure.what(), "first");
+        assert_eq!(breaker.down(now).unwrap().failure.describe(), "first");
     }
 
     #[test]

@@ -119,7 +119,7 @@ pub(super) fn read(body: &str) -> Result<Reply, Failure> {
     // serde's error may quote the body.
     let answer: Value = serde_json::from_str(body)
         .map_err(|_| Failure::new(Kind::NotUnderstood, "the endpoint's answer is JSON nested too deeply"))?;
-    if let Some(failure) = Failure::behind_success(answer.get("error"), body) {
+    if let Some(failure) = Failure::from_error_field(answer.get("error"), body) {
         return Err(failure);
     }
     let choices = answer.get("choices").and_then(Value::as_array);
@@ -196,7 +196,7 @@ mod tests {
         ] {
             match (read(&body), told) {
                 (Ok(reply), Ok(expected)) => assert_eq!(reply, expected, "{body}"),
-                (Err(failure), Err(told)) => assert!(failure.what().contains(told), "{body}: {failure}"),
+                (Err(failure), Err(told)) => assert!(failure.describe().contains(told), "{body}: {failure}"),
                 (read, told) => panic!("{body}: {read:?}, and not {told:?}"),
             }
         }

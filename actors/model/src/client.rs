@@ -19,7 +19,7 @@ use baton_config::endpoint::Endpoint;
 
 /// A call with a shorter deadline says little about an endpoint when it times out.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Longest interval at which [`Client::ready`] checks.
+/// Longest interval at which [`Client::wait_until_ready`] checks.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// A client of one endpoint. Clones share its state. Its [`std::fmt::Debug`] contains no key, because it has none.
@@ -29,20 +29,20 @@ pub struct Client {
     /// Dimensions to request of vectors.
     dimensions: Option<usize>,
     http: reqwest::Client,
-    /// Takes nothing from this process's environment.
+    /// Does not use this process's environment.
     config: OpenAIConfig,
     breaker: Arc<Mutex<Breaker>>,
     /// False once the endpoint has refused `response_format`.
     takes_format: Arc<AtomicBool>,
 }
 
-/// Whether a request respects an open breaker.
+/// What a request does while the breaker is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// Yes: it fails at once, as [`Kind::Paused`].
-    Waits,
-    /// No: a person wants to know now.
-    AtOnce,
+pub enum WhenPaused {
+    /// It fails at once, as [`Kind::Paused`].
+    Fails,
+    /// It is sent all the same: a person wants to know now.
+    AsksAnyway,
 }
 
 /// A request that was admitted and has not ended.
@@ -89,14 +89,19 @@ impl Client {
             let body: Box<RawValue> = openai.embeddings().create_byot(request).await.map_err(transport::failure)?;
             embedding::read(body.get(), texts.len(), self.dimensions)
         };
-        self.send(asking, within, texts, Turn::Waits).await
+        self.send(asking, within, texts, WhenPaused::Fails).await
     }
 
     /// Requests a model's answer, in one request with deadline `within`. If the endpoint turns out not to support an
     /// answer format, a second request is sent without it, as are all later ones.
-    pub async fn chat(&self, request: &ChatRequest, within: Duration, turn: Turn) -> Result<Reply, Failure> {
+    pub async fn chat(
+        &self,
+        request: &ChatRequest,
+        within: Duration,
+        when_paused: WhenPaused,
+    ) -> Result<Reply, Failure> {
         if self.takes_format.load(Ordering::Relaxed) {
-            match self.send_chat(request, within, turn).await {
+            match self.send_chat(request, within, when_paused).await {
                 Err(failure) if request.format.is_some() && failure.is_of_format() => {
                     tracing::warn!(base_url = %self.endpoint.base_url, "endpoint takes no response_format, left out");
                     self.takes_format.store(false, Ordering::Relaxed);
@@ -104,10 +109,15 @@ impl Client {
                 replied => return replied,
             }
         }
-        self.send_chat(&ChatRequest { format: None, ..request.clone() }, within, turn).await
+        self.send_chat(&ChatRequest { format: None, ..request.clone() }, within, when_paused).await
     }
 
-    async fn send_chat(&self, request: &ChatRequest, within: Duration, turn: Turn) -> Result<Reply, Failure> {
+    async fn send_chat(
+        &self,
+        request: &ChatRequest,
+        within: Duration,
+        when_paused: WhenPaused,
+    ) -> Result<Reply, Failure> {
         let asking = async {
             let openai = self.openai(request.bytes_max());
             let asked = request.body(&self.endpoint);
@@ -120,18 +130,18 @@ impl Client {
             let body: Box<RawValue> = asked.map_err(of_model)?;
             chat::read(body.get())
         };
-        self.send(asking, within, &request.texts(), turn).await
+        self.send(asking, within, &request.texts(), when_paused).await
     }
 
     /// Waits until a request may be sent.
-    pub async fn ready(&self) {
-        while let Some(down) = self.health().filter(|down| !down.again_in.is_zero()) {
+    pub async fn wait_until_ready(&self) {
+        while let Some(down) = self.current_pause().filter(|down| !down.again_in.is_zero()) {
             tokio::time::sleep(down.again_in.min(LOOK)).await;
         }
     }
 
     /// The reason why no request is sent, if there is one.
-    pub fn health(&self) -> Option<Down> {
+    pub fn current_pause(&self) -> Option<Down> {
         self.breaker().down(now())
     }
 
@@ -141,9 +151,9 @@ impl Client {
         asking: impl Future<Output = Result<T, Failure>>,
         within: Duration,
         sent: &[String],
-        turn: Turn,
+        when_paused: WhenPaused,
     ) -> Result<T, Failure> {
-        let passed = self.pass(turn)?;
+        let passed = self.admit(when_paused)?;
         let ended = tokio::time::timeout(within, asking).await;
         let ended = ended.unwrap_or_else(|_| {
             let seconds = within.as_secs_f64();
@@ -158,10 +168,10 @@ impl Client {
         }
     }
 
-    fn pass(&self, turn: Turn) -> Result<Admitted<'_>, Failure> {
+    fn admit(&self, when_paused: WhenPaused) -> Result<Admitted<'_>, Failure> {
         match self.breaker().admit(now()) {
             // Its outcome is recorded all the same.
-            Err(_) if turn == Turn::AtOnce => Ok(Admitted { client: self, has_ended: false }),
+            Err(_) if when_paused == WhenPaused::AsksAnyway => Ok(Admitted { client: self, has_ended: false }),
             Ok(()) => Ok(Admitted { client: self, has_ended: false }),
             Err(Down { failure, again_in }) => {
                 let what = format!("{failure}; it is tried again in {} s", again_in.as_secs() + 1);
@@ -205,7 +215,7 @@ impl Admitted<'_> {
 impl Drop for Admitted<'_> {
     fn drop(&mut self) {
         if !self.has_ended {
-            self.client.breaker().given_up(now());
+            self.client.breaker().cancelled(now());
         }
     }
 }

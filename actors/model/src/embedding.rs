@@ -78,7 +78,7 @@ pub(super) fn read(body: &str, texts: usize, dimensions: Option<usize>) -> Resul
     // serde's error may quote the body.
     let answer: Body =
         serde_json::from_str(body).map_err(|_| not_understood("the endpoint's answer is JSON without vectors"))?;
-    if let Some(failure) = Failure::behind_success(Some(&answer.error), body) {
+    if let Some(failure) = Failure::from_error_field(Some(&answer.error), body) {
         return Err(failure);
     }
     if answer.data.len() != texts {
@@ -152,7 +152,7 @@ mod tests {
         ] {
             match (read(&body, 2, dimensions), told) {
                 (Ok(embedded), Ok(first)) => assert_eq!(embedded.vectors[0], first, "{body}"),
-                (Err(failure), Err(told)) => assert!(failure.what().contains(told), "{body}: {failure}"),
+                (Err(failure), Err(told)) => assert!(failure.describe().contains(told), "{body}: {failure}"),
                 (read, told) => panic!("{body}: {read:?}, and not {told:?}"),
             }
         }

@@ -98,11 +98,11 @@ impl Failure {
     /// A connection that could not be established; `cause` is the system's message.
     pub(super) fn unconnected(cause: &str) -> Self {
         let kind = if cause.to_lowercase().contains("certificate") { Kind::Untrusted } else { Kind::Unreachable };
-        Self::new(kind, format!("no connection: {}", shown(cause).unwrap_or_default()))
+        Self::new(kind, format!("no connection: {}", shorten_message(cause).unwrap_or_default()))
     }
 
     /// An HTTP error. `hide` removes the key from its message.
-    pub(super) fn answered(
+    pub(super) fn from_http_error(
         status: StatusCode,
         retry_after: Option<Duration>,
         body: &[u8],
@@ -111,20 +111,20 @@ impl Failure {
         let said = message_of(body).map(|said| hide(&said));
         let kind = kind_of(status, retry_after, &said.as_deref().unwrap_or_default().to_lowercase());
         let what = format!("the endpoint answers {} ({})", status.as_u16(), status.canonical_reason().unwrap_or("?"));
-        Self { said: said.as_deref().and_then(shown), ..Self::new(kind, what) }
+        Self { said: said.as_deref().and_then(shorten_message), ..Self::new(kind, what) }
     }
 
     /// A failure if HTTP reports success but the body has a field `error`, in which a proxy passes on what the server
     /// behind it has answered.
-    pub(super) fn behind_success(error: Option<&Value>, body: &str) -> Option<Self> {
+    pub(super) fn from_error_field(error: Option<&Value>, body: &str) -> Option<Self> {
         let error = error.filter(|error| !error.is_null())?;
         let code = error.get("code").and_then(|code| code.as_u64().or_else(|| code.as_str()?.parse().ok()));
         let code = code.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
         if let Some(status) = code.and_then(|code| StatusCode::from_u16(code).ok()) {
-            return Some(Self::answered(status, None, body.as_bytes(), str::to_owned));
+            return Some(Self::from_http_error(status, None, body.as_bytes(), str::to_owned));
         }
         let mut failure = Self::new(Kind::Refused, "the endpoint answers with an error");
-        failure.said = error.get("message").unwrap_or(error).as_str().and_then(shown);
+        failure.said = error.get("message").unwrap_or(error).as_str().and_then(shorten_message);
         Some(failure)
     }
 
@@ -139,7 +139,7 @@ impl Failure {
     }
 
     /// What happened, in one line.
-    pub fn what(&self) -> String {
+    pub fn describe(&self) -> String {
         self.to_string()
     }
 
@@ -280,7 +280,7 @@ fn message_of(body: &[u8]) -> Option<String> {
 }
 
 /// A message on one line, shortened and redacted; `None` if it is empty.
-fn shown(said: &str) -> Option<String> {
+fn shorten_message(said: &str) -> Option<String> {
     let line: Vec<&str> =
         said.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()).collect();
     let line = redact(&line.join(" ")).into_owned();
@@ -306,9 +306,9 @@ fn echoes(said: &str, sent: &[String]) -> bool {
 mod tests {
     use super::*;
 
-    fn answered(status: u16, body: &str) -> Failure {
+    fn from_http_error(status: u16, body: &str) -> Failure {
         let hide = |said: &str| said.replace("the-key", "[redacted:key]");
-        Failure::answered(StatusCode::from_u16(status).unwrap(), None, body.as_bytes(), hide)
+        Failure::from_http_error(StatusCode::from_u16(status).unwrap(), None, body.as_bytes(), hide)
     }
 
     #[test]
@@ -370,10 +370,10 @@ mod tests {
             (504, "upstream", Kind::TimedOut, "upstream"),
             (418, "[1, 2]", Kind::Refused, "[1, 2]"),
         ] {
-            let failure = answered(status, body);
+            let failure = from_http_error(status, body);
             assert_eq!(failure.kind(), kind, "{status} {body}");
-            assert!(failure.what().contains(said), "{status} {body}: {failure}");
-            assert!(!failure.what().contains("the-key") && !failure.next_step().is_empty(), "{failure}");
+            assert!(failure.describe().contains(said), "{status} {body}: {failure}");
+            assert!(!failure.describe().contains("the-key") && !failure.next_step().is_empty(), "{failure}");
         }
     }
 
@@ -386,18 +386,18 @@ mod tests {
             ("unexpected error: No CA certificates were loaded from the system", Kind::Untrusted),
         ] {
             let failure = Failure::unconnected(cause);
-            assert_eq!((failure.kind(), failure.what()), (kind, format!("no connection: {cause}")));
+            assert_eq!((failure.kind(), failure.describe()), (kind, format!("no connection: {cause}")));
         }
     }
 
     #[test]
     fn what_is_shown_is_one_short_line_without_secrets() {
         let secret = format!("sk-ant-api03-{}", "a1B2c3D4e5F6".repeat(4));
-        let failure = answered(400, &format!("line one\u{7}\r\nline two {secret} {}", "x ".repeat(10_000)));
-        let told = failure.what();
+        let failure = from_http_error(400, &format!("line one\u{7}\r\nline two {secret} {}", "x ".repeat(10_000)));
+        let told = failure.describe();
         assert!(told.contains("line one line two [redacted:") && told.ends_with('…'), "{told}");
         assert!(!told.contains(&secret) && told.lines().count() == 1 && told.chars().count() < 300, "{told}");
-        assert!(!answered(400, "\u{fffd}\0 ").what().contains('\0'));
+        assert!(!from_http_error(400, "\u{fffd}\0 ").describe().contains('\0'));
     }
 
     #[test]
@@ -413,8 +413,8 @@ mod tests {
             ("the quick brown fox", false),
             ("no such model; no, not that one", false),
         ] {
-            let failure = answered(400, body).without_echo(&sent);
-            assert_eq!(failure.what() == "the endpoint answers 400 (Bad Request)", is_hidden, "{body}: {failure}");
+            let failure = from_http_error(400, body).without_echo(&sent);
+            assert_eq!(failure.describe() == "the endpoint answers 400 (Bad Request)", is_hidden, "{body}: {failure}");
         }
     }
 }

@@ -115,7 +115,7 @@ mod tests {
                     assert_eq!(key.hide_in("no abc-123, but abc-123"), "no [redacted:key], but [redacted:key]");
                 }
                 (Err(failure), Some(problem)) => {
-                    let told = format!("{} {}", failure.what(), failure.next_step());
+                    let told = format!("{} {}", failure.describe(), failure.next_step());
                     assert!(told.contains(problem) && told.contains("MY_KEY") && !told.contains("abc"), "{told}");
                 }
                 (taken, _) => panic!("{value:?} {}", taken.is_ok()),
@@ -136,7 +136,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("key");
         let source = KeySource::file(&path);
-        let told = || key_problem(&source).map(|failure| (failure.kind(), failure.what()));
+        let told = || key_problem(&source).map(|failure| (failure.kind(), failure.describe()));
         assert!(told().is_some_and(|(kind, what)| kind == Kind::NoKeyFile && what.contains("cannot be read")));
         for (text, problem) in [
             ("abc-123\n".to_owned(), None),

@@ -20,7 +20,7 @@ mod transport;
 
 pub use breaker::Down;
 pub use chat::{ChatRequest, Message, Reply, Role, Tokens};
-pub use client::{Client, Turn};
+pub use client::{Client, WhenPaused};
 pub use embedding::Embedded;
 pub use failure::{Failure, Kind};
 pub use key::key_problem;

@@ -24,7 +24,7 @@ fn texts(count: usize) -> Vec<String> {
 /// Lets the breaker's pause pass.
 async fn wait_ready(client: &Client) {
     tokio::time::pause();
-    client.ready().await;
+    client.wait_until_ready().await;
     tokio::time::resume();
 }
 
@@ -47,7 +47,7 @@ async fn each_text_gets_its_vector_whatever_the_answer_looks_like() {
         assert_eq!(embedded.vectors, expected);
         let told = (embedded.tokens, embedded.model.as_deref());
         assert_eq!(told, if is_bare { (None, None) } else { (Some(18), Some("m")) });
-        assert_eq!(client.health(), None);
+        assert_eq!(client.current_pause(), None);
     }
     let requests = server.requests();
     assert!(requests.iter().all(|request| request.path == EMBEDDINGS && request.authorization.is_none()));
@@ -111,12 +111,12 @@ async fn every_fault_is_told_by_one_request_in_time() {
         let failure = client.embed(&texts(3), within).await.unwrap_err();
         assert!(begun.elapsed() < LONG / 2, "{fault:?} took {:?}", begun.elapsed());
         assert_eq!((failure.kind(), failure.is_of_request()), (kind, is_of_request), "{fault:?}: {failure}");
-        assert!(failure.what().contains(said), "{fault:?}: {failure}");
-        assert!(!failure.what().contains("wombats") && failure.what().len() < 300, "{fault:?}: {failure}");
+        assert!(failure.describe().contains(said), "{fault:?}: {failure}");
+        assert!(!failure.describe().contains("wombats") && failure.describe().len() < 300, "{fault:?}: {failure}");
         assert_eq!(server.requests().len(), before + 1, "{fault:?}: one request and no more");
         // A pause is for the endpoint's failures, not for those of a request.
-        let is_let_alone = client.health().is_some_and(|down| down.again_in <= Duration::from_secs(900));
-        assert_eq!(is_let_alone, !is_of_request && kind != Kind::TimedOut, "{fault:?}: {:?}", client.health());
+        let is_let_alone = client.current_pause().is_some_and(|down| down.again_in <= Duration::from_secs(900));
+        assert_eq!(is_let_alone, !is_of_request && kind != Kind::TimedOut, "{fault:?}: {:?}", client.current_pause());
     }
 }
 
@@ -129,12 +129,12 @@ async fn while_it_is_left_alone_nothing_is_sent_and_nobody_waits() {
         assert_eq!(client.embed(&texts(1), LONG).await.unwrap_err().kind(), Kind::ServerError);
         let failure = client.clone().embed(&texts(1), LONG).await.unwrap_err();
         assert_eq!(failure.kind(), Kind::Paused, "a clone knows it too");
-        assert!(failure.what().contains("boom; it is tried again in"), "{failure}");
+        assert!(failure.describe().contains("boom; it is tried again in"), "{failure}");
         assert_eq!(server.requests().len(), failures);
         wait_ready(&client).await;
     }
     client.embed(&texts(1), LONG).await.unwrap();
-    assert_eq!(client.health(), None);
+    assert_eq!(client.current_pause(), None);
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn an_endpoint_that_is_not_there_is_found_when_it_comes() {
     };
     let client = client(&format!("http://localhost:{port}/v1"), None);
     let failure = client.embed(&texts(1), LONG).await.unwrap_err();
-    assert!(failure.kind() == Kind::Unreachable && failure.what().contains("refused"), "{failure}");
+    assert!(failure.kind() == Kind::Unreachable && failure.describe().contains("refused"), "{failure}");
     let server = FakeEndpoint::listen(port).unwrap();
     wait_ready(&client).await;
     client.embed(&texts(1), LONG).await.unwrap();
@@ -171,7 +171,7 @@ async fn little_patience_three_times_in_a_row_is_enough() {
     server.always(EMBEDDINGS, Some(Fault::Hang));
     for is_down in [false, false, true] {
         let failure = client.embed(&texts(1), Duration::from_millis(20)).await.unwrap_err();
-        assert_eq!((failure.kind(), client.health().is_some()), (Kind::TimedOut, is_down));
+        assert_eq!((failure.kind(), client.current_pause().is_some()), (Kind::TimedOut, is_down));
     }
     server.always(EMBEDDINGS, None);
     wait_ready(&client).await;
@@ -198,19 +198,19 @@ async fn the_key_goes_to_the_endpoint_and_nowhere_else() {
     ] {
         server.script(EMBEDDINGS, [fault]);
         let failure = client.embed(&texts(1), LONG).await.unwrap_err();
-        let told = format!("{failure} {failure:?} {client:?} {:?}", client.health());
+        let told = format!("{failure} {failure:?} {client:?} {:?}", client.current_pause());
         assert!(!told.contains(&key) && told.contains("[redacted:key]"), "{told}");
         assert_eq!(failure.kind(), kind, "{told}");
         wait_ready(&client).await;
     }
     server.script(CHAT, [Fault::EchoKeyBehindSuccess]);
-    let failure = client.chat(&chat_request("a"), LONG, Turn::Waits).await.unwrap_err();
-    assert!(!failure.what().contains(&key) && failure.what().contains("[redacted:key]"), "{failure}");
+    let failure = client.chat(&chat_request("a"), LONG, WhenPaused::Fails).await.unwrap_err();
+    assert!(!failure.describe().contains(&key) && failure.describe().contains("[redacted:key]"), "{failure}");
     wait_ready(&client).await;
     let without = Client::new(&endpoint("BATON_NO_SUCH_KEY"), None).unwrap();
     let failure = without.embed(&texts(1), LONG).await.unwrap_err();
     assert_eq!(failure.kind(), Kind::NoKey);
-    assert!(failure.what().contains("BATON_NO_SUCH_KEY is not set"), "{failure}");
+    assert!(failure.describe().contains("BATON_NO_SUCH_KEY is not set"), "{failure}");
     assert_eq!(server.requests().len(), 5, "nothing is sent without it");
 }
 
@@ -249,18 +249,18 @@ async fn a_model_is_heard_however_its_answer_comes() {
     ] {
         let (is_bare, is_fenced) = (fault == Some(Fault::Bare), fault == Some(Fault::Fenced));
         server.script(CHAT, fault);
-        let reply = client.chat(&chat_request("of wombats"), LONG, Turn::Waits).await.unwrap();
+        let reply = client.chat(&chat_request("of wombats"), LONG, WhenPaused::Fails).await.unwrap();
         let text = if is_fenced { "```json\nheard 2 texts\n```" } else { "heard 2 texts" };
         assert_eq!((reply.text.as_str(), reply.refusal, reply.is_cut), (text, None, false));
         assert_eq!(reply.model.is_none(), is_bare);
         assert_eq!(reply.tokens.input.is_none(), is_bare);
     }
     server.script(CHAT, [Fault::Cut, Fault::Declines("I would rather not".to_owned())]);
-    let cut = client.chat(&chat_request("a"), LONG, Turn::Waits).await.unwrap();
+    let cut = client.chat(&chat_request("a"), LONG, WhenPaused::Fails).await.unwrap();
     assert_eq!((cut.text.as_str(), cut.is_cut), ("heard ", true));
-    let declined = client.chat(&chat_request("a"), LONG, Turn::Waits).await.unwrap();
+    let declined = client.chat(&chat_request("a"), LONG, WhenPaused::Fails).await.unwrap();
     assert_eq!(declined.refusal.as_deref(), Some("I would rather not"));
-    assert_eq!(client.health(), None, "it has answered");
+    assert_eq!(client.current_pause(), None, "it has answered");
 }
 
 #[tokio::test]
@@ -298,14 +298,16 @@ async fn every_fault_of_a_talk_is_told_with_whether_it_may_cost() {
         let before = server.requests().len();
         server.script(CHAT, [fault.clone()]);
         let within = if kind == Kind::TimedOut { SHORT } else { LONG };
-        let failure =
-            client.chat(&chat_request("all about the wombats of the north"), within, Turn::Waits).await.unwrap_err();
+        let failure = client
+            .chat(&chat_request("all about the wombats of the north"), within, WhenPaused::Fails)
+            .await
+            .unwrap_err();
         assert_eq!((failure.kind(), failure.may_have_cost()), (kind, may_cost), "{fault:?}: {failure}");
-        assert!(failure.what().contains(said) && !failure.what().contains("wombats"), "{fault:?}: {failure}");
+        assert!(failure.describe().contains(said) && !failure.describe().contains("wombats"), "{fault:?}: {failure}");
         assert_eq!(server.requests().len(), before + 1, "{fault:?}: one request and no more");
     }
     let gone = client("http://127.0.0.1:9/v1", None);
-    let failure = gone.chat(&chat_request("a"), LONG, Turn::Waits).await.unwrap_err();
+    let failure = gone.chat(&chat_request("a"), LONG, WhenPaused::Fails).await.unwrap_err();
     assert!(failure.kind() == Kind::Unreachable && !failure.may_have_cost(), "{failure}");
 }
 
@@ -314,12 +316,15 @@ async fn who_wants_to_know_now_is_not_held_up_by_former_failures() {
     let server = FakeEndpoint::start().unwrap();
     let client = client(&server.base_url(), None);
     server.script(CHAT, [Fault::status(401, "no"), Fault::status(401, "no")]);
-    client.chat(&chat_request("a"), LONG, Turn::Waits).await.unwrap_err();
-    assert_eq!(client.chat(&chat_request("a"), LONG, Turn::Waits).await.unwrap_err().kind(), Kind::Paused);
-    assert_eq!(client.chat(&chat_request("a"), LONG, Turn::AtOnce).await.unwrap_err().kind(), Kind::Unauthorised);
-    assert!(client.health().is_some());
-    client.chat(&chat_request("a"), LONG, Turn::AtOnce).await.unwrap();
-    assert_eq!(client.health(), None, "what is known now is newer");
+    client.chat(&chat_request("a"), LONG, WhenPaused::Fails).await.unwrap_err();
+    assert_eq!(client.chat(&chat_request("a"), LONG, WhenPaused::Fails).await.unwrap_err().kind(), Kind::Paused);
+    assert_eq!(
+        client.chat(&chat_request("a"), LONG, WhenPaused::AsksAnyway).await.unwrap_err().kind(),
+        Kind::Unauthorised
+    );
+    assert!(client.current_pause().is_some());
+    client.chat(&chat_request("a"), LONG, WhenPaused::AsksAnyway).await.unwrap();
+    assert_eq!(client.current_pause(), None, "what is known now is newer");
 }
 
 #[tokio::test]
@@ -329,11 +334,11 @@ async fn an_endpoint_that_takes_no_form_of_an_answer_is_asked_without() {
     let request = ChatRequest { format: Some(serde_json::json!({"type": "json_schema"})), ..chat_request("a") };
     server.script(CHAT, [Fault::status(400, "'response_format.type' must be 'json_object' or 'text'")]);
     for requests in [2, 3] {
-        client.chat(&request, LONG, Turn::Waits).await.unwrap();
+        client.chat(&request, LONG, WhenPaused::Fails).await.unwrap();
         assert_eq!(server.requests().len(), requests);
     }
     let has_form: Vec<bool> =
         server.requests().iter().map(|request| request.body.contains("response_format")).collect();
     assert_eq!(has_form, [true, false, false]);
-    assert_eq!(client.health(), None);
+    assert_eq!(client.current_pause(), None);
 }

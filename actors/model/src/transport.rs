@@ -122,7 +122,7 @@ impl Transport {
             // Failing to read an error's body is not an error of its own.
             let body = read(&mut response, ERROR_BYTES).await.unwrap_or_else(|unread| unread.body);
             let hide = |said: &str| key.map_or_else(|| said.to_owned(), |key| key.hide_in(said));
-            return Err(boxed(Failure::answered(status, retry_after, &body, hide)));
+            return Err(boxed(Failure::from_http_error(status, retry_after, &body, hide)));
         }
         let body = read(&mut response, self.bytes_max).await.map_err(|unread| boxed(unread.why))?;
         match serde_json::from_slice::<&RawValue>(&body) {
@@ -131,8 +131,8 @@ impl Transport {
                 Ok(key.map_or_else(|| answer.get().to_owned(), |key| key.hide_in_json(answer.get())).into_bytes())
             }
             Err(_) => {
-                let why = match looks(says_page(response.headers()), &body, true) {
-                    Looks::Page => page(),
+                let why = match classify_body(is_declared_page(response.headers()), &body, true) {
+                    BodyKind::Page => page(),
                     _ => Failure::new(Kind::NotUnderstood, "the endpoint's answer is not JSON"),
                 };
                 Err(boxed(why))
@@ -171,10 +171,10 @@ async fn read(response: &mut Response, bytes_max: usize) -> Result<Vec<u8>, Unre
         }
         // It is no JSON object, so the rest is not needed.
         if is_success {
-            let why = match looks(says_page(response.headers()), &body, false) {
-                Looks::Unclear | Looks::Object => continue,
-                Looks::Page => page(),
-                Looks::Else => Failure::new(Kind::NotUnderstood, "the endpoint's answer is not a JSON object"),
+            let why = match classify_body(is_declared_page(response.headers()), &body, false) {
+                BodyKind::Unclear | BodyKind::Object => continue,
+                BodyKind::Page => page(),
+                BodyKind::Else => Failure::new(Kind::NotUnderstood, "the endpoint's answer is not a JSON object"),
             };
             return Err(Unread { body, why });
         }
@@ -183,7 +183,7 @@ async fn read(response: &mut Response, bytes_max: usize) -> Result<Vec<u8>, Unre
 
 /// The type of an answer, as far as it has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Looks {
+enum BodyKind {
     /// Too little has arrived.
     Unclear,
     Object,
@@ -193,28 +193,28 @@ enum Looks {
     Else,
 }
 
-fn looks(says_page: bool, body: &[u8], is_whole: bool) -> Looks {
+fn classify_body(says_page: bool, body: &[u8], is_whole: bool) -> BodyKind {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body).trim_ascii_start();
     match body.first() {
-        Some(b'{') => Looks::Object,
-        None if !is_whole => Looks::Unclear,
+        Some(b'{') => BodyKind::Object,
+        None if !is_whole => BodyKind::Unclear,
         // Some servers declare every answer a page, even a model's.
-        None | Some(b'<') if says_page => Looks::Page,
+        None | Some(b'<') if says_page => BodyKind::Page,
         Some(b'<') => {
             let begins = |with: &&[u8]| body.get(..with.len()).is_some_and(|head| head.eq_ignore_ascii_case(with));
             match PAGES.iter().any(begins) {
-                true => Looks::Page,
+                true => BodyKind::Page,
                 // The longest beginning of a page would have shown.
-                false if !is_whole && body.len() < PAGE_BYTES => Looks::Unclear,
-                false => Looks::Else,
+                false if !is_whole && body.len() < PAGE_BYTES => BodyKind::Unclear,
+                false => BodyKind::Else,
             }
         }
-        _ => Looks::Else,
+        _ => BodyKind::Else,
     }
 }
 
 /// True if the answer is declared as an HTML page.
-fn says_page(headers: &HeaderMap) -> bool {
+fn is_declared_page(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     ["text/html", "application/xhtml+xml"].iter().any(|page| kind.eq_ignore_ascii_case(page))
@@ -282,31 +282,31 @@ mod tests {
         let says = |kind: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(CONTENT_TYPE, kind.parse().unwrap());
-            says_page(&headers)
+            is_declared_page(&headers)
         };
         assert!(says("text/html") && says("Text/HTML; charset=utf-8") && says("application/xhtml+xml"));
-        assert!(!says("application/json") && !says("text/plain") && !says("") && !says_page(&HeaderMap::new()));
+        assert!(!says("application/json") && !says("text/plain") && !says("") && !is_declared_page(&HeaderMap::new()));
         for (says, body, so_far, whole) in [
-            (false, "", Looks::Unclear, Looks::Else),
-            (true, " \n", Looks::Unclear, Looks::Page),
-            (false, " \u{feff}{", Looks::Else, Looks::Else),
-            (false, "\u{feff} {\"a\"", Looks::Object, Looks::Object),
+            (false, "", BodyKind::Unclear, BodyKind::Else),
+            (true, " \n", BodyKind::Unclear, BodyKind::Page),
+            (false, " \u{feff}{", BodyKind::Else, BodyKind::Else),
+            (false, "\u{feff} {\"a\"", BodyKind::Object, BodyKind::Object),
             // Some servers declare every answer a page.
-            (true, "{\"choices\"", Looks::Object, Looks::Object),
-            (true, "Please log in", Looks::Else, Looks::Else),
-            (true, "data: {\"choices\"", Looks::Else, Looks::Else),
-            (true, "[{\"choices\"", Looks::Else, Looks::Else),
-            (true, "<center>Please log in", Looks::Page, Looks::Page),
-            (false, "Please log in", Looks::Else, Looks::Else),
-            (false, "\n<!DOCTYPE html>", Looks::Page, Looks::Page),
-            (false, "\u{feff}<HTML><body>", Looks::Page, Looks::Page),
-            (false, "<", Looks::Unclear, Looks::Else),
-            (false, "<scrip", Looks::Unclear, Looks::Else),
-            (false, "<script", Looks::Page, Looks::Page),
-            (false, "<think>It was", Looks::Else, Looks::Else),
-            (false, "[1]", Looks::Else, Looks::Else),
+            (true, "{\"choices\"", BodyKind::Object, BodyKind::Object),
+            (true, "Please log in", BodyKind::Else, BodyKind::Else),
+            (true, "data: {\"choices\"", BodyKind::Else, BodyKind::Else),
+            (true, "[{\"choices\"", BodyKind::Else, BodyKind::Else),
+            (true, "<center>Please log in", BodyKind::Page, BodyKind::Page),
+            (false, "Please log in", BodyKind::Else, BodyKind::Else),
+            (false, "\n<!DOCTYPE html>", BodyKind::Page, BodyKind::Page),
+            (false, "\u{feff}<HTML><body>", BodyKind::Page, BodyKind::Page),
+            (false, "<", BodyKind::Unclear, BodyKind::Else),
+            (false, "<scrip", BodyKind::Unclear, BodyKind::Else),
+            (false, "<script", BodyKind::Page, BodyKind::Page),
+            (false, "<think>It was", BodyKind::Else, BodyKind::Else),
+            (false, "[1]", BodyKind::Else, BodyKind::Else),
         ] {
-            let told = (looks(says, body.as_bytes(), false), looks(says, body.as_bytes(), true));
+            let told = (classify_body(says, body.as_bytes(), false), classify_body(says, body.as_bytes(), true));
             assert_eq!(told, (so_far, whole), "{says} {body:?}");
         }
         assert_eq!(PAGES.iter().map(|page| page.len()).max(), Some(PAGE_BYTES));

@@ -1,9 +1,9 @@
-//! Who may read: only the browser of the person who asked for an address.
+//! Access control: only the browser of the person who asked for an address may read.
 //!
 //! # Decisions
 //!
-//! - The host's name is random. A cookie does not know ports, so that under `localhost` it would be sent to every other
-//!   server on this machine; browsers take all names below `localhost` for this machine without asking anybody.
+//! - The host's name is random. Cookies ignore ports, so under `localhost` the cookie would be sent to every other
+//!   server on this machine; browsers resolve all names below `localhost` to this machine without a lookup.
 //! - The token in the first address ends up in the browser's history and in the list of processes. So it works once, and
 //!   the redirect leaves an address without it.
 
@@ -23,14 +23,14 @@ use crate::layout;
 
 /// How long the token of a first address is valid.
 pub(crate) const TOKEN_VALID: Duration = Duration::from_secs(60);
-/// Most tokens that wait to be used; a further one replaces the oldest.
+/// Most unused tokens; a further one replaces the oldest.
 const TOKENS: usize = 8;
 /// The path of the first address.
 pub(crate) const ENTER: &str = "/enter";
 /// The cookie's name.
 const COOKIE: &str = "baton";
 
-/// Sent with every answer. Nothing is loaded from anywhere else, framed, kept or told to other sites.
+/// Sent with every answer: nothing is loaded from other sites, framed, cached or sent as a referrer.
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -50,15 +50,15 @@ pub(crate) struct Access {
     host: String,
     /// The cookie's value.
     cookie: String,
-    /// Tokens that nobody has used yet, and when they cease to be valid.
+    /// Unused tokens, and when they expire.
     tokens: Mutex<Vec<(String, Instant)>>,
 }
 
 /// Why a request is refused.
 enum Refusal {
-    /// Another address, or sent by another site.
+    /// Wrong host, or sent by another site.
     Foreign,
-    /// Not a reading request.
+    /// Not a read request.
     Method,
     /// Without the cookie.
     Unknown,
@@ -91,7 +91,7 @@ impl Access {
         let now = Instant::now();
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         tokens.retain(|(_, until)| *until > now);
-        let found = tokens.iter().position(|(known, _)| equal(known, token));
+        let found = tokens.iter().position(|(known, _)| is_equal_in_constant_time(known, token));
         found.map(|index| tokens.remove(index)).is_some()
     }
 
@@ -122,7 +122,7 @@ impl Access {
         let sent = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         sent.flat_map(|value| value.split(';'))
             .filter_map(|pair| pair.trim().split_once('='))
-            .any(|(name, value)| name == COOKIE && equal(value, &self.cookie))
+            .any(|(name, value)| name == COOKIE && is_equal_in_constant_time(value, &self.cookie))
     }
 }
 
@@ -131,12 +131,12 @@ fn secret() -> String {
     Uuid::new_v4().simple().to_string()
 }
 
-/// Compares in a time that does not depend on where the texts differ.
-fn equal(a: &str, b: &str) -> bool {
+/// Compares in constant time.
+fn is_equal_in_constant_time(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
 
-/// Refuses all but the reading requests of the browser that came in, and adds the headers to every answer.
+/// Refuses everything except read requests with the cookie, and adds the headers to every answer.
 pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     let checked = access.check(&request);
     let is_refused = checked.is_err();
@@ -148,11 +148,11 @@ pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, n
         Err(Refusal::Method) => {
             (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET")], "These pages only read.\n").into_response()
         }
-        Err(Refusal::Unknown) => (StatusCode::FORBIDDEN, layout::locked()).into_response(),
+        Err(Refusal::Unknown) => (StatusCode::FORBIDDEN, layout::locked_page()).into_response(),
     };
     let headers = response.headers_mut();
     if is_refused {
-        // Who may not read keeps no connection.
+        // Refused clients are disconnected.
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     for (name, value) in HEADERS {
@@ -170,7 +170,7 @@ pub(crate) struct Enter {
 /// Gives the browser its cookie and an address without the token.
 pub(crate) async fn enter(State(access): State<Arc<Access>>, Query(asked): Query<Enter>) -> Response {
     if !access.redeem(&asked.token) {
-        return (StatusCode::FORBIDDEN, layout::locked()).into_response();
+        return (StatusCode::FORBIDDEN, layout::locked_page()).into_response();
     }
     let cookie = format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict", access.cookie);
     (StatusCode::SEE_OTHER, [(header::SET_COOKIE, cookie.as_str()), (header::LOCATION, "/")]).into_response()

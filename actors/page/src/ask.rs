@@ -1,4 +1,4 @@
-//! Asks what the commands ask, in this process.
+//! Calls the methods that the commands call, in this process.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::site::Site;
 pub(crate) struct Failed(pub(crate) Failure);
 
 impl Failed {
-    /// What a form cannot find or understand, to be shown beside it; another failure stays one.
+    /// A message to show beside a form if its input was not found or not understood; any other failure is returned.
     pub(crate) fn beside_form(self) -> Result<Markup, Self> {
         match self.0.code {
             code::NOT_FOUND | code::INVALID_PARAMS => Ok(html! { p.problem { (plain(&self.0.message)) "." } }),
@@ -40,7 +40,7 @@ impl Failed {
 
 impl IntoResponse for Failed {
     fn into_response(self) -> Response {
-        (self.status(), layout::failed(&self.0.message)).into_response()
+        (self.status(), layout::failure_page(&self.0.message)).into_response()
     }
 }
 
@@ -58,13 +58,13 @@ impl Client for Browser {
         self.0.clone()
     }
 
-    fn stay(&self) -> bool {
+    fn hold_open(&self) -> bool {
         true
     }
 }
 
 impl Site {
-    /// Calls a method as a command does. Whoever asks looks at a page.
+    /// Calls a method as a command does, and keeps the server alive.
     pub(crate) async fn ask<T: DeserializeOwned>(&self, method: &str, params: &impl Serialize) -> Result<T, Failed> {
         self.see();
         let broken =

@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::layout::{Clock, address};
 
-/// Most lines of a parameter or a change that are drawn.
+/// Most lines shown of a parameter or a change.
 const LINES: usize = 400;
 
-/// A line behind every transcript.
+/// A line after the end of any transcript.
 const END: u64 = u32::MAX as u64;
 
 /// The ends of a window that have a link to the next one.
@@ -33,7 +33,7 @@ pub(crate) fn window(messages: &Messages, line: Option<u64>, ends: Ends, clock: 
         }
         section.window {
             @for (index, message) in messages.messages.iter().enumerate() {
-                (one(id, message, line.filter(|_| hit == Some(index as u64)), clock))
+                (message_markup(id, message, line.filter(|_| hit == Some(index as u64)), clock))
             }
         }
         @match messages.next {
@@ -44,13 +44,13 @@ pub(crate) fn window(messages: &Messages, line: Option<u64>, ends: Ends, clock: 
                     p.more { a href=(address(&format!("/session/{id}"), &[("line", &END.to_string())])) { "The end of the conversation" } }
                 }
             },
-            // Where the conversation may go on: behind it, or with the result of a call.
+            // Where the conversation may continue: after its end, or with the result of a call.
             None => div data-grow=(part("from", grows_from(&messages.messages))) {},
         }
     }
 }
 
-/// The line from which a conversation may become another one.
+/// The first line that may still change.
 fn grows_from(messages: &[Message]) -> u64 {
     let is_waiting =
         |message: &&Message| message.parts.iter().any(|part| part.tool.as_ref().is_some_and(|tool| tool.in_flight));
@@ -67,9 +67,9 @@ fn last_line(message: &Message) -> u64 {
     parts.chain([message.line]).max().unwrap_or(message.line)
 }
 
-/// A message; `hit` is the line in it that is looked for.
-fn one(id: &str, message: &Message, hit: Option<u64>, clock: Clock) -> Markup {
-    // The part that has the line, else the message.
+/// A message; `hit` is the line to mark in it.
+fn message_markup(id: &str, message: &Message, hit: Option<u64>, clock: Clock) -> Markup {
+    // Mark the part with the line, else the message.
     let is_at = |part: &MessagePart| {
         hit.is_some_and(|line| {
             part.line == line || part.tool.as_ref().is_some_and(|tool| tool.result_line == Some(line))
@@ -89,32 +89,32 @@ fn one(id: &str, message: &Message, hit: Option<u64>, clock: Clock) -> Markup {
             div.who {
                 b { (who) }
                 a href=(own) { "line " (message.line) }
-                (clock.at(message.at.as_deref()))
+                (clock.time(message.at.as_deref()))
                 @if message.sidechain { span { "subagent" } }
                 @if message.abandoned { span { "rewound" } }
             }
             @for (index, part) in message.parts.iter().enumerate() {
-                @if place == Some(index) { div.hit { (content(part, true)) } } @else { (content(part, false)) }
+                @if place == Some(index) { div.hit { (part_markup(part, true)) } } @else { (part_markup(part, false)) }
             }
             @if let Some(count) = message.parts_left_out { p.faint { (count) " more parts are not shown." } }
         }
     }
 }
 
-/// A part of a message; what is folded is open if it is looked for.
-fn content(part: &MessagePart, is_open: bool) -> Markup {
+/// A part of a message; folded content is open if `is_open`.
+fn part_markup(part: &MessagePart, is_open: bool) -> Markup {
     let text = html! {
         @if let Some(text) = &part.text { pre { (plain(text)) } }
         @if let Some(count) = part.chars_left_out { p.faint { "… " (count) " more characters." } }
     };
     match (&part.tool, part.kind.as_str()) {
-        (Some(tool), _) => call(tool, is_open),
+        (Some(tool), _) => call_markup(tool, is_open),
         (None, "prompt" | "text" | "answer") => text,
         (None, kind) => html! { details.tool open[is_open] { summary.faint { (kind) } (text) } },
     }
 }
 
-fn call(tool: &ToolUse, is_open: bool) -> Markup {
+fn call_markup(tool: &ToolUse, is_open: bool) -> Markup {
     let (outcome, class) = match tool.outcome.as_deref() {
         None => ("no result", "faint"),
         Some("ok") => ("ok", "good"),
@@ -134,7 +134,7 @@ fn call(tool: &ToolUse, is_open: bool) -> Markup {
                 }
                 @if let Some(ms) = tool.duration_ms { span.faint { (format!(" {:.1} s", ms as f64 / 1e3)) } }
             }
-            (change(tool))
+            (edit_markup(tool))
             @for (name, value) in tool.input.iter().filter(|(name, _)| !is_change(name)) {
                 p.faint { (plain(name)) }
                 pre { (plain(&first_lines(&text_of(value)))) }
@@ -150,7 +150,7 @@ fn is_change(name: &str) -> bool {
 }
 
 /// What an edit removed and added.
-fn change(tool: &ToolUse) -> Markup {
+fn edit_markup(tool: &ToolUse) -> Markup {
     let text = |name: &str| tool.input.get(name).and_then(Value::as_str);
     let (removed, added) = (text("old_string"), text("new_string").or_else(|| text("content")));
     let numbered = |text: Option<&str>| text.map(first_lines).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What all pages share: frame, links, and how times, amounts and names are written.
+//! Shared by all pages: the frame, links, and the format of times, amounts and names.
 
 use axum::response::Html;
 use baton_conversation::printable::plain;
@@ -74,8 +74,8 @@ fn head(title: &str) -> Markup {
     }
 }
 
-/// The page for those without the cookie. It loads nothing, since nothing would be answered.
-pub(crate) fn locked() -> Html<String> {
+/// The page for browsers without the cookie. It loads nothing, because every request would be refused.
+pub(crate) fn locked_page() -> Html<String> {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -94,7 +94,7 @@ pub(crate) fn locked() -> Html<String> {
 }
 
 /// The page of a failed call.
-pub(crate) fn failed(message: &str) -> Html<String> {
+pub(crate) fn failure_page(message: &str) -> Html<String> {
     page(
         "",
         "Not shown",
@@ -117,18 +117,18 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 impl Clock {
     /// A time given in RFC 3339, in the person's zone: `10:05` today, `yesterday 10:05`, else with its day.
-    pub(crate) fn at(self, at: Option<&str>) -> Markup {
+    pub(crate) fn time(self, at: Option<&str>) -> Markup {
         let Some(text) = at.filter(|text| Timestamp::parse(text).is_some()) else { return html! {} };
         html! { time datetime=(text) title=(text) { (self.text(text)) } }
     }
 
-    /// A time as [`Clock::at`] shows it; empty if it is none.
+    /// A time as [`Clock::time`] shows it; empty if it is none.
     pub(crate) fn text(self, at: &str) -> String {
         let Some(time) = Timestamp::parse(at) else { return String::new() };
-        let (day, clock) = self.wall(time);
-        if day == self.wall(self.now).0 {
+        let (day, clock) = self.day_and_time(time);
+        if day == self.day_and_time(self.now).0 {
             clock
-        } else if day == self.wall(self.now.plus_ms(-DAY_MS)).0 {
+        } else if day == self.day_and_time(self.now.plus_ms(-DAY_MS)).0 {
             format!("yesterday {clock}")
         } else {
             format!("{day} {clock}")
@@ -137,18 +137,18 @@ impl Clock {
 
     /// From one time to another: each with its day, unless both are on one.
     pub(crate) fn span(self, from: Option<&str>, to: Option<&str>) -> Markup {
-        let time = |at: Option<&str>| at.and_then(Timestamp::parse).map(|at| self.wall(at));
+        let time = |at: Option<&str>| at.and_then(Timestamp::parse).map(|at| self.day_and_time(at));
         let (Some((day, from)), Some((last, to))) = (time(from), time(to)) else { return html! {} };
         html! { (day) " " (from) " to " @if last != day { (last) " " } (to) }
     }
 
     /// The day of a time on the person's clock.
     pub(crate) fn day(self, time: Timestamp) -> String {
-        self.wall(time).0
+        self.day_and_time(time).0
     }
 
     /// Day and time of day on the person's clock: `2026-03-14`, `10:05`.
-    fn wall(self, time: Timestamp) -> (String, String) {
+    fn day_and_time(self, time: Timestamp) -> (String, String) {
         let text = Timestamp(self.zone.wall(time.0)).to_string();
         let part = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default().to_owned();
         (part(0..10), part(11..16))
@@ -253,10 +253,10 @@ mod tests {
             ("2026-03-14T10:05:00Z", "yesterday 11:05"),
             ("2026-03-12T10:05:00Z", "2026-03-12 11:05"),
         ] {
-            let markup = clock.at(Some(at)).into_string();
+            let markup = clock.time(Some(at)).into_string();
             assert!(markup.contains(&format!(">{shown}<")), "{markup}");
         }
-        assert_eq!(clock.at(Some("soon")).into_string() + &clock.at(None).into_string(), "");
+        assert_eq!(clock.time(Some("soon")).into_string() + &clock.time(None).into_string(), "");
     }
 
     #[test]

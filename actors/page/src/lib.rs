@@ -1,9 +1,9 @@
 //! Pages about a home, for a browser on this machine.
 //!
-//! Nothing is served until somebody asks for an address (`baton ui`), and no longer than somebody looks. The pages only
-//! read: no route changes anything. What they show comes from the calls that the commands make too.
+//! The server starts with the first request for an address (`baton ui`) and ends when no tab is visible any more. The
+//! pages are read-only: no route changes anything. They use the same calls as the commands.
 //!
-//! Started as a supervised task: after a panic it starts anew, with another address and other secrets.
+//! Runs as a supervised task: after a panic it restarts with another address and other secrets.
 
 mod access;
 mod ask;

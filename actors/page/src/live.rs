@@ -17,7 +17,7 @@ use crate::site::Site;
 /// Shortest time from one look at the transcripts to the next. Without a look, growth is recorded only once in
 /// `session_tracking.check_interval`.
 const LOOK: Duration = Duration::from_secs(2);
-/// A look takes at most this part of the time until the next.
+/// The pause after a look, as a multiple of its duration.
 const LOOK_SHARE: u32 = 10;
 /// Shortest time between two messages.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -62,7 +62,7 @@ impl Following {
         })
     }
 
-    /// Has what was written since the last look recorded, as any query does first. A query that fails is asked again later.
+    /// Records what was written since the last look, as any query does first. A failed query is repeated later.
     async fn look(&mut self) {
         let start = Instant::now();
         if start < self.look_at {

@@ -54,25 +54,25 @@ pub(crate) fn router(site: Arc<Site>) -> Router {
         .route(STYLE_PATH, asset("text/css; charset=utf-8", STYLE))
         .route(ICON_PATH, asset("image/svg+xml", ICON))
         .route(SCRIPT_PATH, asset("text/javascript; charset=utf-8", SCRIPT))
-        .fallback(nowhere)
+        .fallback(not_found)
         .layer(axum::middleware::from_fn_with_state(site.access.clone(), access::guard))
         .with_state(site)
 }
 
-async fn nowhere() -> impl IntoResponse {
-    (axum::http::StatusCode::NOT_FOUND, crate::layout::failed("There is no such page."))
+async fn not_found() -> impl IntoResponse {
+    (axum::http::StatusCode::NOT_FOUND, crate::layout::failure_page("There is no such page."))
 }
 
 /// A field of a form: none if it was left empty.
-fn optional(field: &str) -> Option<String> {
+fn non_empty(field: &str) -> Option<String> {
     Some(field.trim()).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 /// A number in an address or a form: none if it was left empty.
-fn number<T: FromStr>(name: &str, field: &str) -> Result<Option<T>, Failed> {
+fn parse_number<T: FromStr>(name: &str, field: &str) -> Result<Option<T>, Failed> {
     let message = || format!("{name} has to be a number, not {field:?}");
     let wrong = |_| Failed(Failure { code: code::INVALID_PARAMS, message: message() });
-    optional(field).map(|text| text.parse().map_err(wrong)).transpose()
+    non_empty(field).map(|text| text.parse().map_err(wrong)).transpose()
 }
 
 /// Titles of sessions, by id.
@@ -92,7 +92,7 @@ async fn titles(site: &Site, ids: Vec<String>) -> Titles {
 }
 
 /// Checks that a text is a time.
-fn moment(text: &str, site: &Site) -> Result<(), Failed> {
+fn check_time(text: &str, site: &Site) -> Result<(), Failed> {
     let message = || {
         format!(
             "{text:?} is not a date; use one like 2026-03-14, 2026-03, yesterday, last week, 12h, 7d, 2w or 3m (months)"
@@ -103,7 +103,7 @@ fn moment(text: &str, site: &Site) -> Result<(), Failed> {
 }
 
 /// Fields for the beginning and the end of a time.
-fn bounds(since: &str, until: &str) -> Markup {
+fn time_fields(since: &str, until: &str) -> Markup {
     html! {
         label for="since" { "Since" }
         input.short #since name="since" value=(since) placeholder="last week" list="moments";
@@ -113,7 +113,7 @@ fn bounds(since: &str, until: &str) -> Markup {
     }
 }
 
-/// Times that are offered: their name, and where they end if not now.
+/// Time spans on offer: their name, and their end if not now.
 const SPANS: &[(&str, &str)] = &[
     ("today", ""),
     ("yesterday", "today"),
@@ -123,7 +123,7 @@ const SPANS: &[(&str, &str)] = &[
 ];
 
 /// Links to the same page for a time.
-fn spans(path: &str, others: &[(&str, &str)]) -> Markup {
+fn span_links(path: &str, others: &[(&str, &str)]) -> Markup {
     let target = |since: &str, until: &str| {
         let all = others.iter().copied().chain([("since", since), ("until", until)]);
         address(path, &all.filter(|(_, value)| !value.is_empty()).collect::<Vec<_>>())
@@ -132,21 +132,21 @@ fn spans(path: &str, others: &[(&str, &str)]) -> Markup {
 }
 
 /// A link to a project, by its directory.
-fn project(path: Option<&str>) -> Markup {
+fn project_link(path: Option<&str>) -> Markup {
     html! { @if let Some(path) = path {
         a href=(crate::layout::address("/project", &[("name", path)])) { (crate::layout::directory(Some(path))) }
     } }
 }
 
-/// A quoted text that links to its place in a session.
-fn quote(quote: &Quote) -> Markup {
+/// A quoted text with a link to its position in the session.
+fn quote_link(quote: &Quote) -> Markup {
     let target =
         crate::layout::address(&format!("/session/{}", quote.session_id), &[("line", &quote.line.to_string())]);
     html! { a href=(target) { (plain(&quote.text)) } }
 }
 
 /// A choice of an agent, for a form.
-fn agents(chosen: &str) -> Markup {
+fn agent_choice(chosen: &str) -> Markup {
     html! {
         label for="agent" { "Agent" }
         select #agent name="agent" {

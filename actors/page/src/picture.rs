@@ -1,4 +1,4 @@
-//! Pictures as SVG. Each stands beside a table with the same figures.
+//! Pictures as SVG. Each accompanies a table with the same figures.
 
 pub(crate) mod lanes;
 pub(crate) mod network;
@@ -12,7 +12,7 @@ const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 200.0;
 /// Space below for labels.
 const LABELS: f64 = 22.0;
-/// Where columns stand.
+/// The base line of columns.
 const FLOOR: f64 = HEIGHT - LABELS;
 /// Height of the highest column.
 const HIGHEST: f64 = FLOOR - 24.0;
@@ -23,7 +23,7 @@ const LABELLED: usize = 8;
 
 /// A bar of a chart.
 pub(crate) struct Bar {
-    /// What it stands for.
+    /// The label below it.
     pub(crate) label: String,
     /// Its height, not negative.
     pub(crate) value: f64,
@@ -60,7 +60,7 @@ fn chart(
     let step = WIDTH / labels.len() as f64;
     let every = labels.len().div_ceil(LABELLED);
     let count = labels.len().div_ceil(every);
-    // What stands already below the column before is not repeated, and the last one ends with its column.
+    // A label is not repeated below neighbouring columns, and the last one ends with its column.
     let below = |index: usize| {
         let label = label(labels[index], 110 / count.max(5));
         let is_said = index >= every && labels[index - every] == labels[index];
@@ -86,7 +86,7 @@ fn chart(
 
 /// A bar that consists of one value for each series.
 pub(crate) struct Stack {
-    /// What it stands for.
+    /// The label below it.
     pub(crate) label: String,
     /// None is negative.
     pub(crate) values: Vec<f64>,
@@ -127,8 +127,8 @@ pub(crate) struct Mark {
     pub(crate) text: String,
 }
 
-/// What happened, on a time axis. Each mark has its text.
-pub(crate) fn axis(title: &str, marks: &[Mark]) -> Markup {
+/// Events on a time axis. Each mark has its text.
+pub(crate) fn time_axis(title: &str, marks: &[Mark]) -> Markup {
     let (Some(first), Some(last)) = (marks.iter().map(|mark| mark.at).min(), marks.iter().map(|mark| mark.at).max())
     else {
         return html! {};
@@ -151,18 +151,19 @@ pub(crate) fn round(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
-/// Boxes in a picture that must not overprint each other: left, upper, right and lower edge.
+/// Occupied boxes of a picture, which must not overlap: left, upper, right and lower edge.
 #[derive(Default)]
-struct Taken(Vec<[f64; 4]>);
+struct Occupied(Vec<[f64; 4]>);
 
-impl Taken {
-    /// Takes the box around a point.
-    fn take(&mut self, (x, y): (f64, f64), (width, height): (f64, f64)) {
+impl Occupied {
+    /// Occupies the box around a point.
+    fn occupy(&mut self, (x, y): (f64, f64), (width, height): (f64, f64)) {
         self.0.push([x - width / 2.0, y - height / 2.0, x + width / 2.0, y + height / 2.0]);
     }
 
-    /// Takes a line of text if it has room; `anchor` is its share left of `x`.
-    fn take_text(&mut self, (x, y): (f64, f64), anchor: f64, text: &str) -> bool {
+    /// Occupies the box of a line of text if it is free; `anchor` is the text's share left of `x`. Returns whether it
+    /// was.
+    fn occupy_text(&mut self, (x, y): (f64, f64), anchor: f64, text: &str) -> bool {
         let width = text.chars().count() as f64 * CHAR_WIDTH;
         let wanted = [x - width * anchor, y - 11.0, x + width * (1.0 - anchor), y + 3.0];
         let meets = |known: &[f64; 4]| {

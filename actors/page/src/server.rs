@@ -1,4 +1,4 @@
-//! The server: starts with the first request for an address and ends when nobody has looked for a while.
+//! The server: starts with the first request for an address and ends after a while without a visible tab.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -29,7 +29,7 @@ const TRIES: u32 = 16;
 /// Pause after a connection could not be accepted, for instance because files run out.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Serves pages while somebody looks at them, until the daemon stops.
+/// Serves pages while a tab is visible, until the daemon stops.
 pub async fn serve(parts: Arc<DaemonParts>) {
     let mut requests = parts.page_requests.take().await;
     let mut stop = parts.stop.subscribe();
@@ -55,8 +55,8 @@ struct Server {
     router: Router,
 }
 
-/// One port of both loopback addresses. A browser may try either for a name below `localhost`, so that nobody else may
-/// have the port on the other one.
+/// One port on both loopback addresses. A browser may try either for a name below `localhost`, so no other program may
+/// have the port on one of them.
 struct Loopback {
     v4: TcpListener,
     /// Absent on a machine without IPv6.
@@ -97,7 +97,7 @@ impl Server {
         Ok(Self { router: pages::router(site.clone()), site, listener })
     }
 
-    /// Answers the first request and those that follow. Returns when nobody has looked for a while.
+    /// Answers the first request and the following ones. Returns after a while without a visible tab.
     async fn run(self, first: PageRequest, requests: &mut OwnedMutexGuard<mpsc::Receiver<PageRequest>>) {
         self.answer(first);
         let permits = Arc::new(Semaphore::new(CONNECTIONS));

@@ -1,9 +1,9 @@
-//! What the agents' own models took, over sessions: from the usage that the memory holds of each.
+//! Usage of the agents' own models over sessions, from the usage that the memory holds of each.
 //!
 //! # Decisions
 //!
-//! - Sessions whose first request is the same are a family of forks and copies. Only for these, conversations are read,
-//!   and each request counts for the oldest session that has it. What was computed is kept by the sessions' manifests.
+//! - Sessions with the same first request are a family of forks and copies. Only for these, conversations are read, and
+//!   each request counts for the oldest session that has it. Results are cached by the sessions' manifests.
 //! - A subagent counts for the session that started it, if rows are sessions; its agent and project are its own.
 
 mod sums;
@@ -23,7 +23,7 @@ use baton_views::visibility;
 
 use crate::client::{ClientRef, QueryError, failure};
 use crate::lazy::{self, FreshMemory};
-use crate::{family, graph, resolve, usage};
+use crate::{graph, related_sessions, resolve, usage};
 use baton_config::settings::Settings;
 use baton_memory::{Searcher, SessionCourse};
 
@@ -34,7 +34,7 @@ const FAMILIES_KEPT: usize = 512;
 /// Most generations of subagents between a session and the one that it counts for.
 const ANCESTORS: usize = 8;
 
-/// What forks have not copied, as computed before: by the manifests of their family.
+/// Cached usage of forks without what they copied, by the manifests of their family.
 #[derive(Debug, Default)]
 pub struct ForkUsage(Mutex<BTreeMap<String, Shares>>);
 
@@ -48,9 +48,9 @@ pub(crate) struct AgentUsage<'a> {
     pub(crate) forks: &'a Arc<ForkUsage>,
 }
 
-/// Whose usage is added up.
+/// The sessions whose usage is added up.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct UsageQuery {
     pub(crate) project: Option<String>,
     pub(crate) agent: Option<Agent>,
     pub(crate) wait: bool,
@@ -82,10 +82,10 @@ pub(crate) struct Counted {
 }
 
 impl AgentUsage<'_> {
-    /// The usage of the sessions asked for, from a memory that covers what runs, and that memory.
+    /// The usage of the requested sessions, from a memory that covers running sessions, and that memory.
     pub(crate) async fn collect(
         &self,
-        asked: &Asked,
+        asked: &UsageQuery,
         caller: &Caller,
         client: &ClientRef,
     ) -> Result<(Usages, Searcher), QueryError> {
@@ -97,7 +97,7 @@ impl AgentUsage<'_> {
         Ok((self.read(searcher.clone(), project, asked.agent).await?, searcher))
     }
 
-    /// The usage in a memory that was brought up to date before, of a project or all.
+    /// The usage of a project or of all, in a memory that is up to date.
     pub(crate) async fn read(
         &self,
         searcher: Searcher,
@@ -111,8 +111,8 @@ impl AgentUsage<'_> {
             let mut courses = searcher
                 .courses()
                 .map_err(|error| failure(code::INTERNAL, format!("the memory cannot be read: {error}")))?;
-            courses.retain(|known| !graph::hidden(&table, &settings, &[], known.session.as_str()));
-            let known: BTreeMap<SessionId, Option<Arc<Course>>> = forks.shared_out(&conversations, &table, courses);
+            courses.retain(|known| !graph::is_hidden(&table, &settings, &[], known.session.as_str()));
+            let known: BTreeMap<SessionId, Option<Arc<Course>>> = forks.without_copies(&conversations, &table, courses);
             Ok::<_, QueryError>(usages(&table, &settings, &groups, agent, &known))
         });
         read.await.map_err(|error| failure(code::INTERNAL, format!("adding up usage broke: {error}")))?
@@ -130,12 +130,12 @@ fn usages(
         Usages { counted: Vec::new(), not_counted: Vec::new(), without: Vec::new(), prices: settings.prices.clone() };
     for (id, row) in table.iter() {
         let state = &row.state;
-        if state.counts.messages == 0 || !visibility::is_by(state, agent) {
+        if state.counts.messages == 0 || !visibility::is_from_agent(state, agent) {
             continue;
         }
         let (root, root_row) = root(table, id, row);
         let is_in = visibility::is_in_any(state, groups) || visibility::is_in_any(&root_row.state, groups);
-        if !is_in || graph::hidden(table, settings, &[], id.as_str()) {
+        if !is_in || graph::is_hidden(table, settings, &[], id.as_str()) {
             continue;
         }
         let last = state.last_activity();
@@ -173,7 +173,7 @@ fn root<'a>(table: &'a SessionTable, id: &'a SessionId, row: &'a Row) -> (&'a Se
 
 impl ForkUsage {
     /// The usage of each session without what it has copied from an older one. Blocks for reads of conversations.
-    fn shared_out(
+    fn without_copies(
         &self,
         conversations: &Conversations,
         table: &SessionTable,
@@ -188,9 +188,9 @@ impl ForkUsage {
         let mut own: BTreeMap<SessionId, Option<Arc<Course>>> =
             courses.into_iter().map(|known| (known.session, Some(known.course))).collect();
         for mut family in families.into_values().filter(|family| family.len() > 1) {
-            family.sort_by(|one, other| family::elder(table, one.as_str(), other.as_str()));
+            family.sort_by(|one, other| related_sessions::compare_age(table, one.as_str(), other.as_str()));
             let shares = self.shares(conversations, table, &family);
-            // What the oldest counts is stored already.
+            // The oldest session's usage is stored already.
             own.extend(shares.iter().skip(1).cloned());
         }
         own
@@ -212,7 +212,7 @@ impl ForkUsage {
                 usage::read_requests(conversations, table, id, |requests, item| requests.note_any(item, item.at));
             let own = read.as_ref().zip(elders.as_ref()).map(|(own, elders)| own.clone().without(elders));
             shares.push((id.clone(), own.map(|own| Arc::new(own.course()))));
-            // What a younger one has of an elder that cannot be read is not known.
+            // If an elder cannot be read, it is unknown what a younger one copied from it.
             elders = elders.zip(read).map(|(mut elders, own)| {
                 elders.join(own);
                 elders

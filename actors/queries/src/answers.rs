@@ -21,7 +21,7 @@ use baton_redaction::redact;
 use uuid::Uuid;
 
 use baton_base::actor_address::CallError;
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 use baton_base::transcript_file::{FileSeen, TranscriptHeads};
 use baton_tracking::session::{Closed, Outcome};
 use baton_tracking::supervisor::Degraded;
@@ -36,12 +36,12 @@ pub(super) fn episode_name(id: &SessionId) -> String {
     plain(&format!("session_{}", id.short()))
 }
 
-/// Marks what neither a person nor a program stated.
+/// Marks what only a model stated.
 const MODEL: &str = "model";
 /// Marks what a person stated about a session.
 pub(super) const PERSON: &str = "person";
 
-/// The command line that goes on with a session in its agent; `None` for subagents, and for agents without one.
+/// The command line that resumes a session in its agent; `None` for subagents, and for agents without one.
 pub(super) fn resume_line(id: &SessionId, state: &State, heads: &TranscriptHeads) -> Option<String> {
     let is_main = |kind: &Kind| matches!(kind, Kind::Main);
     let transcript = state.transcript.as_ref().filter(|transcript| is_main(&transcript.kind));
@@ -56,7 +56,7 @@ pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit, heads: &Transcri
     let kind = if source.is_some() { baton_memory::Kind::Episode } else { hit.kind };
     let row = table.get(&hit.session_id);
     let is_enriched = row.is_some_and(|row| row.state.enriched_by().is_some());
-    let from = from(table, &hit.session_id);
+    let from = author(table, &hit.session_id);
     Hit {
         rank: u32::try_from(hit.rank).unwrap_or(u32::MAX),
         score: hit.score,
@@ -70,7 +70,7 @@ pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit, heads: &Transcri
         timestamp: hit.at.map(|at| at.to_string()),
         role: hit.role.filter(|_| source.is_none()).map(|role| role.as_str().to_owned()),
         source,
-        // Another's session goes on where it was begun.
+        // Another person's session is resumed on its own machine.
         resume: row.filter(|_| from.is_none()).and_then(|row| resume_line(&hit.session_id, &row.state, heads)),
         said_by: (hit.by_model && is_enriched).then(|| MODEL.to_owned()),
         parent_session_id: row.and_then(|row| row.state.parent()).map(ToString::to_string),
@@ -80,7 +80,7 @@ pub(super) fn hit(table: &SessionTable, hit: baton_memory::Hit, heads: &Transcri
 }
 
 /// The author of a session that is not of this home.
-pub(super) fn from(table: &SessionTable, id: &SessionId) -> Option<Author> {
+pub(super) fn author(table: &SessionTable, id: &SessionId) -> Option<Author> {
     let author = table.author(id)?;
     Some(Author { name: redact_plain(&plain(&author.shown)), machine: redact_plain(&plain(&author.machine)) })
 }
@@ -232,7 +232,7 @@ fn line(said: &Pointed, of: &Digest) -> Line {
 
 /// Answer to a close whose episode is stored but cannot be found yet, because the memory cannot index it.
 pub(super) fn not_findable(id: &SessionId, closed: &Closed, why: &str) -> Close {
-    let remedy = Obstacle::in_message(why).remedy();
+    let remedy = IoCause::in_message(why).remedy();
     let message = format!("the session is stored, but the searchable memory cannot take it in: {why}; {remedy}");
     Close {
         status: "error".to_owned(),
@@ -290,8 +290,8 @@ fn close_outcome(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String
         Outcome::Failed { why, reason, retry_at } => (
             false,
             closed.episode,
-            match Obstacle::in_message(reason) {
-                Obstacle::Other => format!(
+            match IoCause::in_message(reason) {
+                IoCause::Other => format!(
                     "the session could not be indexed ({why}: {reason}); it is tried again at {retry_at}, or close again"
                 ),
                 known if *why == FailureReason::NotStored => format!(
@@ -308,8 +308,8 @@ fn close_outcome(id: &SessionId, closed: &Closed) -> (bool, Option<Uuid>, String
         }
         Outcome::Refused(rejection) => (false, closed.episode, format!("session {id} not closed: {rejection}")),
         Outcome::NotRecorded { reason } => {
-            let remedy = match Obstacle::in_message(reason) {
-                Obstacle::Other => "mend that and close again",
+            let remedy = match IoCause::in_message(reason) {
+                IoCause::Other => "mend that and close again",
                 known => known.remedy(),
             };
             (false, closed.episode, format!("nothing was recorded: {reason}; {remedy}"))
@@ -329,10 +329,10 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
         if !root.exists && !overview.roots.iter().any(is_others) {
             add(
                 format!("there is no {}", root.path.display()),
-                "start Claude Code once, or set CLAUDE_CONFIG_DIR and run `baton stop`; the next command starts anew",
+                "start Claude Code once, or set CLAUDE_CONFIG_DIR and run `baton stop`; the next command restarts it",
             );
         } else if let Some(swept) = &root.swept {
-            add(swept.what(&root.path), &swept.fix(overview.swept_every));
+            add(swept.describe(&root.path), &swept.fix(overview.swept_every));
         }
     }
     for path in &overview.unreachable {
@@ -386,7 +386,7 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
         );
     }
     for degraded in degraded {
-        add(degraded.what(), degraded.fix());
+        add(degraded.describe(), degraded.fix());
     }
     for (id, row) in table.iter() {
         if let (Phase::Failed, Some(failure)) = (row.state.phase, &row.state.failure) {
@@ -396,9 +396,9 @@ pub(super) fn problems(overview: &Overview, table: &SessionTable, degraded: &[De
         let counts = &row.state.counts;
         if let (malformed @ 1.., Some(Transcript { path, agent, .. })) = (counts.malformed, &row.state.transcript) {
             let fix = "move it out of the folder of transcripts, or mend it";
-            // What a document says of itself is a record too.
+            // A document's header is a record too.
             match (counts.records, transcript::document(*agent, path)) {
-                (0, _) => add(format!("{path} is no transcript: none of its {malformed} lines is a record"), fix),
+                (0, _) => add(format!("{path} is not a transcript: none of its {malformed} lines is a record"), fix),
                 (1, Some(_)) => {
                     add(format!("{path} is damaged: no message in it can be read ({malformed} were tried)"), fix);
                 }

@@ -68,7 +68,7 @@ use serde_json::value::RawValue;
 
 pub use daemon_parts::DaemonParts;
 pub use presence::presence;
-pub use replay::Folded;
+pub use replay::CachedTables;
 
 use super::client::{ClientRef, QueryError, failure, params};
 use crate::lazy;
@@ -110,11 +110,11 @@ pub async fn call(
     parts.configuration.look_in_time().await;
     // Sessions that this call closes must see the current setting of enrichment.
     if !parts.outage.lasts() {
-        parts.enricher.keep_switch().await;
+        parts.enricher.record_switch().await;
     }
     // A hook reports its directory itself, and must not wait for a look at the file system.
     if name != method::HOOK {
-        directories::look(raw).await;
+        directories::probe_named(raw).await;
     }
     let called = catch_panic(dispatch(name, raw, parts, client)).await;
     match called {
@@ -253,7 +253,7 @@ async fn dispatch(
         method::UPDATE => result(&update::update(params(raw)?, &parts.catalog.settings).await?),
         method::LOG_COMPACT => result(&compact::compact(parts.compaction(), client).await?),
         method::HOOK => result(&hook::hook(params(raw)?, &parts.hooks, &parts.handoffs).await?),
-        method::HOOK_TOOK => result(&hook::took(&params(raw)?, &parts.hooks)),
+        method::HOOK_TOOK => result(&hook::record_duration(&params(raw)?, &parts.hooks)),
         method::HOOK_STATS => result(&hook::stats(&parts.hooks).await?),
         method::HANDOFF => result(&handoff::handoff(params(raw)?, &parts.handoffs, parts.memory(), client).await?),
         method::VAULT_STATUS => result(&vault::status(&parts.note_writer).await),

@@ -21,7 +21,7 @@ pub trait Client: Send + Sync {
 
     /// Marks the connection as held open only: it no longer counts against the limit of connections. Returns `false` if
     /// too many are held open already.
-    fn stay(&self) -> bool;
+    fn hold_open(&self) -> bool;
 }
 
 /// Receives the progress of a call.

@@ -1,4 +1,4 @@
-//! Finds transcripts that were not read yet, and has them read.
+//! Finds unread transcripts and makes sessions read them.
 
 use baton_conversation::record::SessionId;
 use baton_events::projection::table::SessionTable;
@@ -24,8 +24,8 @@ pub(crate) struct Discovery<'a> {
 }
 
 impl Discovery<'_> {
-    /// Has every transcript checked at once, and reads sessions that were never read, up to
-    /// [`limits::DISCOVERED_AT_ONCE`]. Returns true if there were any.
+    /// Checks every transcript at once, and reads sessions that were never read, up to [`limits::DISCOVERED_AT_ONCE`].
+    /// Returns true if there were any.
     pub(crate) async fn check_transcripts(&self) -> bool {
         let Ok(grown) = self.watcher.newest(limits::LAZY_TOLD, watcher::LOOK).await else { return false };
         let (table, settings) = self.catalog.now();
@@ -48,7 +48,7 @@ impl Discovery<'_> {
         grown.iter().filter(|file| file.kind == Kind::Main && is_new(&table, &settings, file)).count() as u64
     }
 
-    /// Checks every folder and has the fitting sessions read.
+    /// Checks every folder and makes the fitting sessions read.
     pub(crate) async fn discover(&self, fits: impl Fn(&FileSeen) -> bool) {
         let Ok(grown) = self.watcher.refresh().await else { return };
         let (mut meant, mut others): (Vec<FileSeen>, Vec<FileSeen>) = grown.into_iter().partition(fits);
@@ -58,7 +58,7 @@ impl Discovery<'_> {
         self.supervisor.seen(others);
         for file in &meant {
             // A session that keeps failing is tried again, because it was asked for.
-            let _ = self.supervisor.resolve_meant(file.session.clone()).await;
+            let _ = self.supervisor.resolve_even_suspended(file.session.clone()).await;
         }
         self.read_first(meant).await;
     }
@@ -71,8 +71,8 @@ impl Discovery<'_> {
         Ok(of_it.min_by(|a, b| a.path.cmp(&b.path)))
     }
 
-    /// Has sessions read these files ahead of the backlog, and waits for it, [`limits::DISCOVERY`] at most: a query for
-    /// a session that has just begun must not report that it does not exist.
+    /// Makes sessions read these files ahead of the backlog, and waits for it, [`limits::DISCOVERY`] at most: a query
+    /// for a session that has just begun must not report that it does not exist.
     async fn read_first(&self, files: Vec<FileSeen>) {
         let taking = async {
             let mut asked = Vec::new();
@@ -84,7 +84,7 @@ impl Discovery<'_> {
             }
             for session in asked {
                 // A failed session is restarted and reads its file later.
-                let _ = session.taken_in(limits::DISCOVERY).await;
+                let _ = session.wait_until_handled(limits::DISCOVERY).await;
             }
         };
         let _ = tokio::time::timeout(limits::DISCOVERY, taking).await;
@@ -93,7 +93,7 @@ impl Discovery<'_> {
 
 /// Returns true if nothing of a file's session was read, and it may be read.
 fn is_new(table: &SessionTable, settings: &Settings, file: &FileSeen) -> bool {
-    let is_unread = |state: &State| state.read.offset == 0 && settings.reads(state);
+    let is_unread = |state: &State| state.read.offset == 0 && settings.may_read(state);
     table.get(&file.session).is_none_or(|row| is_unread(&row.state))
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn split_unread(
     settings: &Settings,
     files: Vec<FileSeen>,
 ) -> (Vec<FileSeen>, Vec<FileSeen>) {
-    let has_no_place = |state: &State| state.place.is_none() && settings.reads(state);
+    let has_no_place = |state: &State| state.place.is_none() && settings.may_read(state);
     let (mut new, mut rest): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| {
         is_new(table, settings, file) || table.get(&file.session).is_some_and(|row| has_no_place(&row.state))
     });

@@ -69,7 +69,7 @@ impl SessionFilter {
             notes,
         };
         for name in question.values(Field::Who, false).filter(|name| !matches!(*name, "me" | "team")) {
-            if !table.iter().any(|(id, _)| visibility::is_of(table, id.as_str(), name)) {
+            if !table.iter().any(|(id, _)| visibility::belongs_to(table, id.as_str(), name)) {
                 let named = format!("no session is of {name:?}; `who:me`, `who:team`, or a name in `baton relay who`");
                 filter.notes.push(redact(&named).into_owned());
             }
@@ -114,7 +114,7 @@ impl SessionFilter {
     /// Returns true if a session passes the filters. A session without a known state has no project, agent, state or
     /// time.
     pub(super) fn admits(&self, question: &Question, id: &str, state: Option<&State>) -> bool {
-        let is_of = |who: &str| self.authors.as_ref().is_some_and(|table| visibility::is_of(table, id, who));
+        let is_of = |who: &str| self.authors.as_ref().is_some_and(|table| visibility::belongs_to(table, id, who));
         !question.fits_nothing
             && fits(question, Field::Who, &is_of)
             && self.wanted_sessions.iter().all(|sessions| sessions.contains(id))

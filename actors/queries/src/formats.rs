@@ -1,11 +1,11 @@
-//! How far each agent's reader knows the transcripts that this version of the agent writes. Derived from the sessions'
+//! How well each agent's reader understands the transcripts of each version of the agent. Derived from the sessions'
 //! counts, so it is the same after a replay.
 //!
 //! # Decisions
 //!
 //! - A session counts for the version that its transcript names last.
-//! - What a reader did not know stays counted after an update of Baton, because what was read is not read again. So only
-//!   versions in use lately are said to be ahead of the reader.
+//! - Records that a reader did not know stay counted after an update of Baton, because nothing is read twice. So only
+//!   recently used versions are reported as ahead of the reader.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use baton_protocol::answer::{Format, UnknownRecords};
 
 use crate::answers::redact_plain;
 
-/// How long ago a version was last used at most, if its reader is said to be behind.
+/// A version counts as recently used for this long.
 const LATELY_MS: i64 = 30 * 24 * 3600 * 1000;
 /// Fewest sessions from which it is concluded that a version has ceased to record something.
 const MIN_SESSIONS: u64 = 3;
-/// Fewest records of a session that is expected to have everything: one in which nothing was said has fewer.
+/// Fewest records of a session that is expected to have everything: an empty one has fewer.
 const MIN_RECORDS: u64 = 8;
 /// What every agent records, whichever version.
 const PROMPT: &str = "prompt";

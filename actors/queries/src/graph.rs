@@ -17,7 +17,7 @@ use baton_config::settings::Settings;
 use baton_memory::{Fact, Node};
 
 /// Returns true if a session must not support an answer: it is forgotten, excluded, unknown, or in another group.
-pub(super) fn hidden(table: &SessionTable, settings: &Settings, groups: &[String], id: &str) -> bool {
+pub(super) fn is_hidden(table: &SessionTable, settings: &Settings, groups: &[String], id: &str) -> bool {
     visibility::is_hidden(table, settings, groups, id)
 }
 

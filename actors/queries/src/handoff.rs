@@ -1,5 +1,5 @@
 //! The handoff: what a session learns about the one before it in its project. It is offered when the session begins,
-//! claimed when somebody types a prompt, and happens once per session. On request it is also returned to anybody,
+//! claimed when a person types a prompt, and happens once per session. On request it is also returned to any caller,
 //! without a record.
 //!
 //! The candidate is the newest ended session of the project whose episode contains work. A session that still runs, or
@@ -35,7 +35,7 @@ use self::candidate::{Candidate, Criteria, candidates, ended_at, is_under_way};
 pub use self::prepared::Handoffs;
 use baton_journal::session_stream;
 use baton_tracking::hooks::CheckedHook;
-use baton_tracking::session::{HandOver, Signalled};
+use baton_tracking::session::{HandoffStep, Signalled};
 
 /// Least time needed to record an offer: one that is recorded but not delivered is lost.
 const RECORD: Duration = Duration::from_millis(5);
@@ -49,7 +49,7 @@ impl Handoffs {
     /// the first prompt. The offer is durable in the session's state when this returns.
     pub(crate) async fn for_start(self: &Arc<Self>, signal: &CheckedHook, until: Instant) -> Option<String> {
         let (id, place, detail) = (&signal.session, signal.place.as_ref()?, signal.detail);
-        self.hooks.closed(signal, half_way_to(until)).await;
+        self.hooks.wait_for_closes(signal, half_way_to(until)).await;
         let row = self.catalog().table.now().get(id).cloned();
         if detail == Some(SignalDetail::Compact) {
             return self.own_facts(id, until).await;
@@ -64,14 +64,14 @@ impl Handoffs {
         self.offer(id, &chosen, until).await.then_some(text).filter(|text| !text.is_empty())
     }
 
-    /// Records that somebody typed a prompt, which claims an offered handoff unless another session has claimed it. A
+    /// Records that a person typed a prompt, which claims an offered handoff unless another session has claimed it. A
     /// session that was offered nothing at its start is offered one now, if this is its first prompt.
     pub(crate) async fn for_prompt(self: &Arc<Self>, signal: &CheckedHook, until: Instant) -> Option<String> {
         let id = &signal.session;
         let row = self.catalog().table.now().get(id).cloned();
         let state = row.as_ref().map(|row| &row.state);
         if let Some(handoff) = state.and_then(|state| state.handoff.as_ref()) {
-            let text = match handoff.claimed || !self.hooks.deliver(id) {
+            let text = match handoff.claimed || !self.hooks.take_undelivered(id) {
                 true => None,
                 false => self.undelivered_text(id, handoff, until).await,
             };
@@ -87,8 +87,8 @@ impl Handoffs {
             return None;
         }
         let place = signal.place.as_ref()?;
-        self.hooks.closed(signal, half_way_to(until)).await;
-        let begun = self.begun(id, until).await;
+        self.hooks.wait_for_closes(signal, half_way_to(until)).await;
+        let begun = self.beginning(id, until).await;
         let table = self.catalog().table.now();
         let wanted = criteria_for(&table, id, &place.project, begun)?;
         let chosen = self.choose(&wanted, until).await?;
@@ -101,7 +101,7 @@ impl Handoffs {
     }
 
     /// How a session began or was last opened, if its hooks reported that and it can be read in time.
-    async fn begun(&self, id: &SessionId, until: Instant) -> Option<SignalDetail> {
+    async fn beginning(&self, id: &SessionId, until: Instant) -> Option<SignalDetail> {
         let (journal, stream) = (self.journal.clone(), StreamId::session(id));
         let reading = baton_base::task::spawn_blocking(move || {
             let records = journal.read_stream(&stream, SequenceNumber(0), FIRST_EVENTS).ok()?;
@@ -125,7 +125,7 @@ impl Handoffs {
         let shown = |state: &State| !self.catalog().settings.now().excludes(state);
         let current = table.visible_episode(&row).cloned().filter(|_| shown(&row.state))?;
         let Some((current, facts)) = self.facts(&handoff.from, current, until).await else {
-            self.hooks.not_delivered(id);
+            self.hooks.mark_undelivered(id);
             return None;
         };
         let chosen = HandoffSource { id: handoff.from.clone(), row, current, facts };
@@ -137,7 +137,7 @@ impl Handoffs {
         let wanted = Criteria { project, excluded: Vec::new(), first: None, after: None };
         let chosen = self.choose(&wanted, until).await?;
         let taken_by = claimer(&self.catalog().table.now(), &chosen.id, chosen.current.uuid, None);
-        Some(self.written(&chosen, Occasion::Handoff, taken_by.as_ref(), until).await)
+        Some(self.write_text(&chosen, Occasion::Handoff, taken_by.as_ref(), until).await)
     }
 
     /// Chooses the candidate. Waits for one that is being indexed.
@@ -181,16 +181,16 @@ impl Handoffs {
                 return None;
             }
             let chosen = HandoffSource { id: id.clone(), row, current, facts };
-            let text = self.written(&chosen, Occasion::Compaction, None, until).await.text;
+            let text = self.write_text(&chosen, Occasion::Compaction, None, until).await.text;
             return Some(text).filter(|text| !text.is_empty());
         }
     }
 
     async fn text(self: &Arc<Self>, chosen: &HandoffSource, until: Instant) -> String {
-        self.written(chosen, Occasion::Handoff, None, until).await.text
+        self.write_text(chosen, Occasion::Handoff, None, until).await.text
     }
 
-    async fn written(
+    async fn write_text(
         self: &Arc<Self>,
         chosen: &HandoffSource,
         occasion: Occasion,
@@ -203,7 +203,9 @@ impl Handoffs {
         let author = table.author(&chosen.id).cloned();
         let changed = match occasion {
             // Another machine's files are not looked at here.
-            Occasion::Handoff if author.is_none() => changes::since(&self.looks, state, &chosen.facts, until).await,
+            Occasion::Handoff if author.is_none() => {
+                changes::changed_since(&self.looks, state, &chosen.facts, until).await
+            }
             Occasion::Handoff | Occasion::Compaction => Vec::new(),
         };
         let about = About {
@@ -226,20 +228,20 @@ impl Handoffs {
     /// Records the offer. Returns `false` if the session had an offer before, if another session has claimed the handoff
     /// meanwhile, or if it could not be recorded in time.
     async fn offer(self: &Arc<Self>, id: &SessionId, chosen: &HandoffSource, until: Instant) -> bool {
-        let Ok(_turn) = tokio::time::timeout_at(until, self.hooks.turn()).await else { return false };
+        let Ok(_turn) = tokio::time::timeout_at(until, self.hooks.lock_handoffs()).await else { return false };
         let table = self.catalog().table.now();
         let told_before = table.get(id).is_some_and(|row| row.state.handoff.is_some());
         let left = until.saturating_duration_since(Instant::now());
         if told_before || left < RECORD || claimer(&table, &chosen.id, chosen.current.uuid, Some(id)).is_some() {
             return false;
         }
-        let what = HandOver::Offered { episode: chosen.current.uuid, from: chosen.id.clone() };
+        let what = HandoffStep::Offered { episode: chosen.current.uuid, from: chosen.id.clone() };
         // Marks the offer as undelivered until it is known to be recorded in time; the hook may have stopped waiting by
         // then.
-        self.hooks.not_delivered(id);
-        match self.supervisor.hand_over(id, what, left).await {
+        self.hooks.mark_undelivered(id);
+        match self.supervisor.record_handoff_step(id, what, left).await {
             Ok(Signalled::Recorded) => {
-                self.hooks.deliver(id);
+                self.hooks.take_undelivered(id);
                 tracing::info!(session = %id, from = %chosen.id, episode = %chosen.current.uuid, "handoff offered");
                 true
             }

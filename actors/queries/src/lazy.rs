@@ -21,8 +21,8 @@ use super::SESSIONS_NAMED;
 use super::client::{ClientRef, QueryError, failure};
 use super::discovery::Discovery;
 use baton_base::actor_address::CallError;
-use baton_base::io_remedy::Obstacle;
-use baton_base::journal_health::Outage;
+use baton_base::io_remedy::IoCause;
+use baton_base::journal_health::JournalHealth;
 use baton_base::limits;
 use baton_base::throttle::Throttle;
 use baton_base::transcript_file::FileSeen;
@@ -102,7 +102,7 @@ pub(super) struct FreshMemory<'a> {
     pub(super) discovery: Discovery<'a>,
     pub(super) coverage: Coverage<'a>,
     pub(super) journal: &'a dyn Journal,
-    pub(super) outage: &'a Outage,
+    pub(super) outage: &'a JournalHealth,
     pub(super) progress: &'a watch::Receiver<Backlog>,
     pub(super) throttle: &'a Throttle,
 }
@@ -131,7 +131,7 @@ impl FreshMemory<'_> {
             if now.pending() == 0 || now.finished >= enough || self.outage.lasts() {
                 return Ok(());
             }
-            if self.coverage.indexer.not_storing().is_some() {
+            if self.coverage.indexer.storage_problem().is_some() {
                 // It may last for hours; the lazy step determines what is available, and reports the rest.
                 return Ok(());
             }
@@ -169,7 +169,7 @@ impl FreshMemory<'_> {
         let now = self.coverage.clock.now();
         let is_growing = |file: &FileSeen| {
             let state = table.get(&file.session).map(|row| &row.state);
-            state.is_some_and(|state| stale::is_large_growing(state, file, now) || !settings.reads(state))
+            state.is_some_and(|state| stale::is_large_growing(state, file, now) || !settings.may_read(state))
         };
         unread.beyond == 0 && !unread.files.is_empty() && unread.files.iter().all(is_growing)
     }
@@ -199,7 +199,7 @@ impl FreshMemory<'_> {
         let choosing = baton_base::task::spawn_blocking(move || {
             let mut chosen = stale::find_all(&table, &settings, now, grown);
             if is_backfill(&chosen) {
-                // Somebody works in sessions that were read before, so they come first.
+                // Sessions that were read before are in use, so they come first.
                 chosen.sort_by_key(|wanted| wanted.is_new);
             }
             if let Some(project) = project {
@@ -226,7 +226,7 @@ impl FreshMemory<'_> {
             // A query that waits for everything covers the whole log, otherwise what was read for it.
             step.position = self.journal.tail().position;
         } else {
-            let let_alone = self.coverage.indexer.let_alone();
+            let let_alone = self.coverage.indexer.left_alone();
             chosen.retain(|wanted| {
                 let is_let_alone = let_alone.contains(&wanted.id);
                 if is_let_alone {
@@ -289,7 +289,11 @@ impl FreshMemory<'_> {
             return 0;
         }
         let read = self.catalog().table.now().iter().filter(|(_, row)| row.state.read.offset > 0).count() as u64;
-        count_others(self.discovery.watcher.come_by().saturating_sub(read), self.progress.borrow().pending(), wanted)
+        count_others(
+            self.discovery.watcher.transcript_count().saturating_sub(read),
+            self.progress.borrow().pending(),
+            wanted,
+        )
     }
 }
 
@@ -351,8 +355,8 @@ fn split_by_bound(chosen: Vec<StaleSession>, fit: u64, most: usize) -> (Vec<Stal
 
 /// The failure while the memory is not available: the reason and the remedy.
 pub(super) fn memory_unavailable(indexer: &indexer::Handle) -> Failure {
-    let message = match indexer.memory().1 {
-        Some(why) => format!("the searchable memory cannot be opened: {why}; {}", Obstacle::in_message(&why).remedy()),
+    let message = match indexer.memory_state().1 {
+        Some(why) => format!("the searchable memory cannot be opened: {why}; {}", IoCause::in_message(&why).remedy()),
         None => "the searchable memory is being rebuilt; search again in a moment".to_owned(),
     };
     failure(code::INTERNAL, redact(&message).into_owned())

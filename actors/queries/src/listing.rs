@@ -19,7 +19,7 @@ use baton_views::conversation::Conversations;
 pub struct SessionRows {
     /// The sessions, and the notes of their closes.
     pub conversations: Arc<Conversations>,
-    /// Knows what is over its budget.
+    /// Knows which sessions are over the model budget.
     pub enricher: Arc<Enricher>,
 }
 
@@ -46,7 +46,7 @@ impl SessionRows {
 
     /// The row of one session of `table`. Blocks for the read of a note.
     pub(crate) fn row(&self, table: &SessionTable, id: &SessionId, state: &State) -> Row {
-        let from = answers::from(table, id);
+        let from = answers::author(table, id);
         let episode_deleted = self
             .conversations
             .catalog()
@@ -101,7 +101,7 @@ impl SessionRows {
         let known = state.enrichment()?;
         let asking = match (known.owed, known.given_up) {
             (Some(_), _) => Some(SessionEnrichment {
-                state: if self.enricher.over_budget(id) { "over_budget" } else { "owed" }.to_owned(),
+                state: if self.enricher.is_over_budget(id) { "over_budget" } else { "owed" }.to_owned(),
                 why: known.failed.map(|outcome| outcome.to_string()),
                 retry_at: known.retry_at.map(|at| at.to_string()),
                 ..SessionEnrichment::default()

@@ -45,11 +45,11 @@ impl Question {
     pub(super) fn offset(&self, cursor: Option<&str>) -> Result<usize, Failure> {
         let Some(cursor) = cursor else { return Ok(0) };
         let digits = self.position(cursor)?.strip_prefix('n').filter(|digits| digits.len() <= 9);
-        digits.and_then(|digits| digits.parse().ok()).ok_or_else(|| unknown(cursor))
+        digits.and_then(|digits| digits.parse().ok()).ok_or_else(|| unknown_cursor(cursor))
     }
 
     /// The cursor after `given` entries.
-    pub(super) fn after(&self, given: usize) -> String {
+    pub(super) fn cursor_after(&self, given: usize) -> String {
         self.cursor(&format!("n{given}"))
     }
 
@@ -61,7 +61,7 @@ impl Question {
     /// The position that a cursor names, if it belongs to this question.
     pub(super) fn position<'a>(&self, cursor: &'a str) -> Result<&'a str, Failure> {
         let parts = cursor.split_once('.').filter(|(mark, position)| *mark == self.mark(position));
-        parts.map(|(_, position)| position).ok_or_else(|| unknown(cursor))
+        parts.map(|(_, position)| position).ok_or_else(|| unknown_cursor(cursor))
     }
 
     fn mark(&self, position: &str) -> String {
@@ -71,20 +71,20 @@ impl Question {
 }
 
 /// The refusal of a cursor past the end, which happens when the list has become shorter.
-pub(super) fn behind_the_end(cursor: &str) -> Failure {
+pub(super) fn cursor_past_end(cursor: &str) -> Failure {
     let shown: String = cursor.chars().take(CURSOR_CHARS).collect();
     failure(code::INVALID_PARAMS, format!("nothing follows the cursor {shown:?}; leave it out to begin at the top"))
 }
 
 /// The refusal of a cursor that does not belong to the question.
-pub(super) fn unknown(cursor: &str) -> Failure {
+pub(super) fn unknown_cursor(cursor: &str) -> Failure {
     let shown: String = cursor.chars().take(CURSOR_CHARS).collect();
     let message = format!("no answer to this query returned the cursor {shown:?}; leave it out to begin at the top");
     failure(code::INVALID_PARAMS, message)
 }
 
 /// Keeps the entries that fit into one answer, at least one. Returns true if some were left out.
-pub(super) fn fitting<T: serde::Serialize>(entries: &mut Vec<T>) -> bool {
+pub(super) fn truncate_to_page<T: serde::Serialize>(entries: &mut Vec<T>) -> bool {
     let mut bytes = 0;
     let fits = entries.iter().position(|entry| {
         bytes += serde_json::to_vec(entry).map_or(0, |json| json.len());
@@ -109,7 +109,7 @@ mod tests {
     fn a_page_is_bounded_and_never_empty() {
         let check = |sizes: &[usize], kept: usize, cut: bool| {
             let mut entries: Vec<String> = sizes.iter().map(|size| "x".repeat(*size)).collect();
-            assert_eq!((fitting(&mut entries), entries.len()), (cut, kept), "{sizes:?}");
+            assert_eq!((truncate_to_page(&mut entries), entries.len()), (cut, kept), "{sizes:?}");
         };
         check(&[], 0, false);
         check(&[10, 10], 2, false);
@@ -124,7 +124,7 @@ mod tests {
         let question = |words: &str, groups: &[&str]| Question::new("nodes", &[&texts(&[words]), &texts(groups)]);
         let asked = question("login", &["a", "b"]);
         assert_eq!(asked.offset(None).unwrap(), 0);
-        let given = asked.after(20);
+        let given = asked.cursor_after(20);
         assert_eq!(asked.offset(Some(&given)).unwrap(), 20);
         let refused = |question: &Question, cursor: &str| {
             let refused = question.offset(Some(cursor));

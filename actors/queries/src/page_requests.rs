@@ -1,4 +1,4 @@
-//! How a call asks for the pages that a browser shows: the task that serves them is started and stopped elsewhere.
+//! Requests from calls for the address of the browser pages. Another crate runs the task that serves them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,20 +8,20 @@ use tokio::sync::{Mutex, OwnedMutexGuard, mpsc, oneshot};
 
 use crate::client::failure;
 
-/// Requests that wait to be taken.
+/// Most pending requests.
 const WAITING: usize = 8;
 /// Longest wait for an address.
 const ANSWERED: Duration = Duration::from_secs(5);
 
 /// A request for an address.
 pub struct PageRequest {
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
     /// Takes the address, or the reason why there is none.
     pub reply: oneshot::Sender<Result<answer::Page, String>>,
 }
 
-/// Asks for addresses, and is asked. Cheap to clone.
+/// Both ends of the requests. Cheap to clone.
 #[derive(Clone)]
 pub struct PageRequests {
     ask: mpsc::Sender<PageRequest>,

@@ -18,7 +18,7 @@ use baton_base::clock::Clock;
 use baton_base::latest::Latest;
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::{Settings, Stop};
-use baton_tracking::hooks::{Hooks, lineage};
+use baton_tracking::hooks::{Hooks, succession};
 use baton_tracking::supervisor::Degraded;
 use baton_views::catalog::Catalog;
 use baton_views::conversation::Conversations;
@@ -52,11 +52,11 @@ impl SessionResolver<'_> {
             return self.find_session(text).await;
         }
         let own = own_session(&self.catalog().table.now(), caller);
-        let left = own.as_ref().filter(|id| lineage::is_left(&self.catalog().table.now(), id, caller.since));
+        let left = own.as_ref().filter(|id| succession::is_left(&self.catalog().table.now(), id, caller.since));
         if let Some(id) = left {
             self.discovery.check_transcripts().await;
             let settings = self.catalog().settings.now();
-            let begun = |id: &SessionId| self.hooks.place(id);
+            let begun = |id: &SessionId| self.hooks.last_place(id);
             let (table, now) = (self.catalog().table.now(), self.clock.now());
             let why = "was left for another";
             return Err(directory::not_this_session(
@@ -78,14 +78,14 @@ impl SessionResolver<'_> {
                 self.discovery.check_transcripts().await;
                 let (table, settings, now) =
                     (self.catalog().table.now(), self.catalog().settings.now(), self.clock.now());
-                let begun = |id: &SessionId| self.hooks.place(id);
+                let begun = |id: &SessionId| self.hooks.last_place(id);
                 let why = "asks and is not known";
                 Err(directory::not_this_session(&table, &settings, &begun, now, (&id, why), Some(directory)))
             }
             (Some(directory), None) => {
                 self.discovery.check_transcripts().await;
                 let settings = self.catalog().settings.now();
-                let begun = |id: &SessionId| self.hooks.place(id);
+                let begun = |id: &SessionId| self.hooks.last_place(id);
                 directory::only_session(&self.catalog().table.now(), &settings, &begun, self.clock.now(), directory)
             }
             (None, Some(id)) => Err(unknown_session(&self.catalog().table.now(), id.as_str())),
@@ -143,7 +143,7 @@ impl SessionResolver<'_> {
 
     /// The failure for a session that is not of this home.
     fn unknown(&self, text: &str) -> Failure {
-        let (everyone, _) = self.catalog().everyone();
+        let (everyone, _) = self.catalog().including_others();
         let known = by_text(&everyone, text).ok().flatten();
         match known.and_then(|id| Some((everyone.author(&id)?.clone(), id))) {
             Some((author, id)) => {
@@ -159,7 +159,7 @@ impl SessionResolver<'_> {
 
     /// Like [`Self::find_session`], and also finds sessions of others: for answers that show one.
     pub(crate) async fn find_shown(&self, text: &str) -> Result<SessionId, Failure> {
-        let (everyone, settings) = self.catalog().everyone();
+        let (everyone, settings) = self.catalog().including_others();
         match by_text(&everyone, text) {
             Ok(Some(id)) if everyone.author(&id).is_some() => {
                 let is_excluded = everyone.get(&id).is_some_and(|row| settings.excludes(&row.state));
@@ -186,7 +186,7 @@ impl SessionResolver<'_> {
     fn failing(&self, id: &SessionId) -> Option<String> {
         let degraded = self.degraded.now();
         let of_it = degraded.iter().find(|degraded| degraded.session() == Some(id))?;
-        Some(format!("{}: {}", of_it.what(), of_it.fix()))
+        Some(format!("{}: {}", of_it.describe(), of_it.fix()))
     }
 
     /// The transcript of a session that was not discovered because its project is not tracked.
@@ -237,7 +237,7 @@ impl SessionResolver<'_> {
 /// The session that the caller works in, from its environment at its start and from later hooks. It need not be known.
 pub(super) fn own_session(table: &SessionTable, caller: &Caller) -> Option<SessionId> {
     let session = SessionId::new(caller.agent_session.as_deref()?)?;
-    Some(lineage::now(table, session, caller.since))
+    Some(succession::current_successor(table, session, caller.since))
 }
 
 /// The asking session, unless the question names it.

@@ -10,7 +10,7 @@ use baton_protocol::answer::{ModelUsage, SubagentUsage, Tokens, Usage, UsagePart
 use baton_redaction::redact;
 
 use super::conversation_summary::CHILDREN_MAX;
-use super::family::Family;
+use super::related_sessions::RelatedSessions;
 use baton_views::conversation::Conversations;
 
 /// Most older sessions whose requests are compared with those of a fork, the nearest first.
@@ -29,7 +29,7 @@ pub(super) fn session_usage(
     conversations: &Conversations,
     prices: &Prices,
     table: &SessionTable,
-    family: Option<&Family>,
+    family: Option<&RelatedSessions>,
     own: &Requests,
     inside: Requests,
 ) -> Usage {

@@ -1,4 +1,4 @@
-//! A key sealed for one writer alone: `public key | sealed key`, as hex digits. The public key is of one use.
+//! A key sealed for one writer alone: `public key | sealed key`, as hex digits. The public key is used once.
 
 use baton_conversation::hex;
 use x25519_dalek::PublicKey;
@@ -6,7 +6,7 @@ use x25519_dalek::PublicKey;
 use crate::keys::{self, Keys, Secret};
 use crate::seal;
 
-/// What is authenticated with it.
+/// Additional data that is authenticated with the key.
 const PLACE: &[u8] = b"baton relay box";
 
 /// Seals a key for the holder of a box key.

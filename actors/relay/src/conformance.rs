@@ -9,7 +9,7 @@ use crate::keys::{Name, Secret};
 use crate::seal::{self, Frame, Header, Kind};
 use crate::transport::{Error, Relay, Slot, Stream};
 
-/// Longest wait for news, far above any relay's own.
+/// Longest wait for news, far above any relay's own timeout.
 const NEWS: Duration = Duration::from_secs(30);
 
 /// Opens the relay of one team, as another process would.
@@ -34,7 +34,7 @@ fn frame(of: Stream, sequence: u64, bytes: usize) -> Vec<u8> {
     seal::seal(&header, &message, &Secret([9; 32]), &SigningKey::from_bytes(&[7; 32])).unwrap()
 }
 
-/// Everything behind a cursor, as streams and sequences, and the next cursor.
+/// Everything after a cursor, as streams and sequences, and the next cursor.
 async fn received(relay: &dyn Relay, cursor: &str) -> (Vec<(Stream, u64)>, String) {
     let (mut found, mut cursor) = (Vec::new(), cursor.to_owned());
     loop {
@@ -103,7 +103,7 @@ async fn streams_come_in_order_from_any_cursor(open: Open<'_>) {
     }
     assert_eq!(received(&*reader, &cursor).await.0, []);
     writer.publish(stream(2, 1), 3, frame(stream(2, 1), 4, 10)).await.unwrap();
-    // A cursor outlives the process, and one that is no cursor begins at the start.
+    // A cursor outlives the process; an invalid one begins at the start.
     assert_eq!(received(&*open(), &cursor).await.0, [(stream(2, 1), 4)]);
     assert_eq!(received(&*reader, "no cursor").await.0.len(), 10);
 }
@@ -137,7 +137,7 @@ async fn a_stream_is_raised_over_what_was_lost(open: Open<'_>) {
     let (relay, of, other) = (open(), stream(1, 1), stream(1, 2));
     relay.publish(of, 0, frame(of, 1, 10)).await.unwrap();
     for (stream, sequence) in [(of, 4), (of, 2), (other, 3)] {
-        relay.raise(stream, sequence).await.unwrap();
+        relay.continue_after(stream, sequence).await.unwrap();
     }
     for relay in [relay, open()] {
         assert_eq!((relay.head(of).await, relay.head(other).await), (Ok(4), Ok(3)));

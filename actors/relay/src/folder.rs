@@ -7,16 +7,16 @@
 //! ```
 //!
 //! A log is a sequence of records, `tag length payload check`: a frame, or the sequence of a stream that was purged.
-//! Records are only appended; a purge writes the next generation of the file and removes the one before. A reader takes
-//! whole records only, so that a file of which only a part has arrived is merely behind.
+//! Records are only appended; a purge writes the next generation of the file and removes the previous one. A reader
+//! takes whole records only, so a file that has arrived in part is merely behind.
 //!
-//! Files and folders get the mode of the folder that they lie in: whoever may use the relay's folder may use all of it,
+//! Files and folders get the mode of their parent folder: anyone who may use the relay's folder may use all of it,
 //! because other users of the same machine or file system may be members. Nothing can be read without the team's keys.
 //!
 //! # Hazards
 //!
 //! - Programs that synchronise folders give no order between files: a batch may arrive before its key or its objects.
-//!   Readers hold it until these are there.
+//!   Readers hold it until these arrive.
 
 mod log;
 mod news;
@@ -41,9 +41,9 @@ pub(crate) const MARK: &str = "baton-relay.json";
 const FORMAT: u32 = 1;
 /// Most writers whose logs are read, members or not.
 const MAX_WRITERS: usize = 4096;
-/// Most bytes of frames in one answer, but for one long frame.
+/// Most bytes of frames in one answer; a single frame may be longer.
 const ANSWER_BYTES: u64 = 4 * 1024 * 1024;
-/// How often the folder is looked at where the system tells nothing of it, such as what other machines change.
+/// How often the folder is polled for changes that the system does not announce, such as those of other machines.
 const LOOK: Duration = Duration::from_millis(500);
 
 #[derive(Serialize, Deserialize)]
@@ -64,13 +64,14 @@ struct Inner {
     news: News,
 }
 
-/// Where a reader is: for each writer the generation of the log, the bytes of it that were read, how long it was then,
-/// and the check of the last record that was read. An end that is cut off or damaged is news only once it has grown; a
-/// log that has another record there was set back to an earlier state, and may have grown again since.
+/// A reader's position: for each writer the generation of the log, the bytes read of it, its length then, and the check
+/// of the last record read. A torn or damaged end is news only once the log has grown; a log with another record there
+/// was set back to an earlier state, and may have grown again since.
 type Places = BTreeMap<String, (u32, u64, u64, String)>;
 
 impl Folder {
-    /// Opens the folder of a team, or of any, which must have been made with [`Folder::create`]. Blocks for a short read.
+    /// Opens the folder of this team, or of any if `None`; [`Folder::create`] must have made it. Blocks for a short
+    /// read.
     ///
     /// # Errors
     ///
@@ -80,9 +81,9 @@ impl Folder {
             durable::read_json(&root.join(MARK), 64 * 1024).map_err(|error| unavailable(root, &error))?;
         let shown = root.display();
         match mark {
-            None => {
-                Err(Error::Unavailable(format!("{shown} is no relay's folder, or is not mounted: {MARK} is not there")))
-            }
+            None => Err(Error::Unavailable(format!(
+                "{shown} is not a relay folder, or is not mounted: {MARK} is not there"
+            ))),
             Some(mark) if mark.format != FORMAT => {
                 Err(Error::Refused(format!("{shown} has format {}: it needs another version of Baton", mark.format)))
             }
@@ -115,7 +116,7 @@ impl Folder {
         let mark = serde_json::to_vec(&Mark { format: FORMAT, team: team.to_string() });
         let path = root.join(MARK);
         let written = mark.map_err(io::Error::other).and_then(|mark| log::write_whole(&path, &mark));
-        // Nobody has the keys of a team that was not begun.
+        // Nobody has the keys of a team whose creation failed.
         written.inspect_err(|_| drop(std::fs::remove_file(&path))).map_err(failed)?;
         Self::open(root, Some(team))
     }
@@ -137,7 +138,7 @@ impl Relay for Folder {
         self.run(move |inner| {
             inner.check_mark()?;
             let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
-            // Until it is known to be right, the next caller looks again.
+            // Until the append has succeeded, the next caller reads the end again.
             let mut tail = inner.tail(&mut tails, stream.writer)?;
             let actual = tail.heads.get(&stream.stream).copied().unwrap_or_default();
             if actual != expected {
@@ -166,7 +167,7 @@ impl Relay for Folder {
             for (name, generation, size) in logs {
                 let folder = inner.writer_folder(name);
                 let place = places.entry(name.to_string()).or_default();
-                // A shorter one was set back to an earlier state.
+                // A log that is shorter was set back to an earlier state.
                 let is_same = || size >= place.1 && log::check_before(&folder, generation, place.1) == place.3;
                 if place.0 != generation || !is_same() {
                     received.is_set_back |= generation <= place.0;
@@ -181,7 +182,7 @@ impl Relay for Folder {
                     continue;
                 }
                 place.2 = size;
-                // One damaged log must not keep the others away.
+                // One damaged log must not hide the others.
                 let read = match log::read(&folder, generation, place.1, left) {
                     Ok(read) => read,
                     Err(error) => {
@@ -196,7 +197,7 @@ impl Relay for Folder {
                     (place.2, received.more) = (0, true);
                 }
                 received.frames.extend(read.records.into_iter().filter_map(Record::into_frame));
-                // What stands before it counts; the rest may arrive.
+                // The records before it count; the rest may still arrive.
                 received
                     .problems
                     .extend(read.damage.map(|damage| format!("{}: the log is damaged: {damage}", folder.display())));
@@ -241,7 +242,7 @@ impl Relay for Folder {
     fn delete(&self, slot: Slot) -> Pending<'_, ()> {
         self.run(move |inner| {
             let path = inner.slot(slot);
-            // Whoever was killed while writing it has left it under another name.
+            // A writer killed mid-write leaves the file under its temporary name.
             log::remove_unfinished(&path);
             match std::fs::remove_file(&path).and_then(|()| durable::sync_parent(&path)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(inner.failed(&path, &error)),
@@ -259,7 +260,7 @@ impl Relay for Folder {
             let Some(head) = head else {
                 let generation = tail.generation;
                 tails.insert(stream.writer, tail);
-                // A crash may have come before the frames of an earlier generation were removed.
+                // A crash may have left the frames of an earlier generation.
                 return log::remove_before(&folder, generation).map_err(|error| inner.failed(&folder, &error));
             };
             let rewritten = log::rewrite_without(&folder, &tail, stream.stream, head);
@@ -268,7 +269,7 @@ impl Relay for Folder {
         })
     }
 
-    fn raise(&self, stream: Stream, sequence: u64) -> Pending<'_, ()> {
+    fn continue_after(&self, stream: Stream, sequence: u64) -> Pending<'_, ()> {
         self.run(move |inner| {
             inner.check_mark()?;
             let mut tails = inner.tails.lock().unwrap_or_else(PoisonError::into_inner);
@@ -297,7 +298,7 @@ impl Relay for Folder {
                     };
                     let logs = inner.logs()?;
                     let folders = logs.iter().map(|(name, ..)| inner.writer_folder(*name));
-                    // Nothing falls in between.
+                    // Look again after a new watch, so that no change is missed.
                     let is_new = inner.news.watch(folders.chain([inner.root.join("w")]));
                     let logs = if is_new { inner.logs()? } else { logs };
                     Ok(!logs.iter().all(is_read))
@@ -305,7 +306,7 @@ impl Relay for Folder {
                 if look.await? {
                     return Ok(());
                 }
-                self.0.news.come_or(LOOK).await;
+                self.0.news.changed_or_timeout(LOOK).await;
             }
         })
     }
@@ -326,17 +327,17 @@ impl Inner {
         }
     }
 
-    /// What went wrong in one place, if the rest can be used.
+    /// An error of one file if the relay is there, so that the rest can be used.
     fn failed(&self, path: &Path, error: &io::Error) -> Error {
         use io::ErrorKind::{QuotaExceeded, ReadOnlyFilesystem, StorageFull};
         let is_of_all = matches!(error.kind(), StorageFull | QuotaExceeded | ReadOnlyFilesystem);
         match is_of_all || self.check_mark().is_err() {
             true => unavailable(path, error),
-            false => Error::Place(shown(path, error)),
+            false => Error::Place(describe_io(path, error)),
         }
     }
 
-    /// Fails where the relay's folder is not there: the mark's absence tells that from an empty one.
+    /// Fails if the relay's folder is missing: without the mark it is not taken for an empty one.
     fn check_mark(&self) -> Result<(), Error> {
         match transcript_file::exists(&self.root.join(MARK)) {
             true => Ok(()),
@@ -362,7 +363,7 @@ impl Inner {
         Ok(names.into_iter().filter_map(newest).collect())
     }
 
-    /// The end of a writer's log: as known, or as it is read from the disk. It is taken out of those that are known.
+    /// Removes the end of a writer's log from those that are known, or reads it from the disk.
     fn tail(&self, known: &mut BTreeMap<Name, Tail>, writer: Name) -> Result<Tail, Error> {
         let folder = self.writer_folder(writer);
         let (generation, size) = log::newest(&folder).unwrap_or_default();
@@ -375,10 +376,10 @@ impl Inner {
 }
 
 fn unavailable(path: &Path, error: &io::Error) -> Error {
-    Error::Unavailable(shown(path, error))
+    Error::Unavailable(describe_io(path, error))
 }
 
-fn shown(path: &Path, error: &io::Error) -> String {
+fn describe_io(path: &Path, error: &io::Error) -> String {
     format!("{}: {error}", path.display())
 }
 

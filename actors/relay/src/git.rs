@@ -1,10 +1,10 @@
-//! A relay's folder that is a git checkout: commits what this machine has added, and brings what others have.
+//! A relay's folder that is a git checkout: commits what this machine has added, and fetches what others have.
 //!
 //! Logs and objects travel on the checkout's branch. The sealed keys of sessions do not: history would keep them, and
-//! with them everything that is forgotten. Each writer's lie on a branch of its own, `baton-keys/<writer>`, of one commit
-//! that is replaced whenever they change.
+//! with them everything that is forgotten. Each writer's keys lie on their own branch, `baton-keys/<writer>`, with a
+//! single commit that is replaced whenever they change.
 //!
-//! Commits name no person: whoever keeps the repository learns nothing from them.
+//! Commits name no person: the host of the repository learns nothing from them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -19,7 +19,7 @@ use crate::folder::{MARK, read_whole, write_whole};
 use crate::keys::Name;
 use crate::seal::Frame;
 
-/// Attempts to push while others do.
+/// Attempts to push while others push too.
 const ATTEMPTS: usize = 5;
 /// Largest sealed key or invitation.
 const MAX_SLOT_BYTES: u64 = 1024 * 1024;
@@ -28,16 +28,16 @@ const EXCLUDED: &str = "/s/\n*.tmp\n";
 const AUTHOR: [&str; 4] = ["-c", "user.name=baton", "-c", "user.email=baton@localhost"];
 const KEYS: &str = "refs/baton-keys/";
 
-/// The sealed keys and invitations that lie in the folder: who wrote each, and what git calls its content.
+/// The sealed keys and invitations in the folder: the writer of each, and the git hash of its content.
 type Slots = BTreeMap<Name, (Name, String)>;
 
-/// Exchanges the folder of a relay in this state, or another one on a machine that has not joined yet. Returns what is to
-/// be told.
+/// Synchronises the relay's folder, or `folder` on a machine that has not joined yet, with its remote. Returns a
+/// sentence for the user.
 ///
 /// # Errors
 ///
-/// What git says, or that the folder is no checkout of its own.
-pub fn exchange_of(status: &RelayStatus, folder: Option<String>) -> Result<&'static str, String> {
+/// With git's message, or if the folder is not the root of a checkout.
+pub fn sync_folder(status: &RelayStatus, folder: Option<String>) -> Result<&'static str, String> {
     let folder = folder.or_else(|| status.relay.clone()).unwrap_or_default();
     let own = status.files.as_deref().filter(|_| status.relay.as_deref() == Some(&folder));
     Ok(match sync(folder.as_ref(), own)? {
@@ -46,20 +46,20 @@ pub fn exchange_of(status: &RelayStatus, folder: Option<String>) -> Result<&'sta
     })
 }
 
-/// Commits, brings what others have, and pushes. `own` is this home's name on the relay; without it nothing is
+/// Commits, fetches what others have, and pushes. `own` is this home's name on the relay; without it nothing is
 /// committed. Returns true if there is a remote. Blocks for git and its network.
 fn sync(folder: &Path, own: Option<&str>) -> Result<bool, String> {
     let git = Git(folder);
-    let top = git.ask(["rev-parse", "--show-toplevel"]).unwrap_or_default();
+    let top = git.run(["rev-parse", "--show-toplevel"]).unwrap_or_default();
     let is_own =
         std::fs::canonicalize(folder).is_ok_and(|folder| std::fs::canonicalize(&top).is_ok_and(|top| top == folder));
     if !is_own {
         return Err(format!(
-            "{} is no git checkout: clone the team's repository there, before `baton relay init` or `join`",
+            "{} is not a git checkout: clone the team's repository there, before `baton relay init` or `join`",
             folder.display()
         ));
     }
-    let exclude = folder.join(git.ask(["rev-parse", "--git-path", "info/exclude"])?);
+    let exclude = folder.join(git.run(["rev-parse", "--git-path", "info/exclude"])?);
     let known = std::fs::read_to_string(&exclude).unwrap_or_default();
     if !known.contains(EXCLUDED) {
         exclude.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(|error| error.to_string())?;
@@ -67,44 +67,44 @@ fn sync(folder: &Path, own: Option<&str>) -> Result<bool, String> {
     }
     if own.is_some() {
         let there = [MARK, "w", "o"].into_iter().filter(|name| transcript_file::exists(&folder.join(name)));
-        git.ask(["add", "-A", "--"].into_iter().chain(there))?;
-        if git.ask(["diff", "--cached", "--quiet"]).is_err() {
-            git.ask(AUTHOR.into_iter().chain(["commit", "-q", "--no-verify", "-m", "relay"]))?;
+        git.run(["add", "-A", "--"].into_iter().chain(there))?;
+        if git.run(["diff", "--cached", "--quiet"]).is_err() {
+            git.run(AUTHOR.into_iter().chain(["commit", "-q", "--no-verify", "-m", "relay"]))?;
         }
     }
-    let remotes = git.ask(["remote"])?;
+    let remotes = git.run(["remote"])?;
     let Some(remote) = remotes.lines().next() else { return Ok(false) };
-    let branch = git.ask(["symbolic-ref", "--short", "HEAD"])?;
+    let branch = git.run(["symbolic-ref", "--short", "HEAD"])?;
     exchange(&git, remote, &branch, own.is_some())?;
-    git.ask(["fetch", "-q", "--prune", remote, &format!("+refs/heads/baton-keys/*:{KEYS}*")])?;
+    git.run(["fetch", "-q", "--prune", remote, &format!("+refs/heads/baton-keys/*:{KEYS}*")])?;
     let mut slots = slots(&git)?;
     if let Some(own) = own.and_then(Name::parse) {
         publish_keys(&git, remote, own, &slots)?;
     }
-    let named = git.ask(["for-each-ref", "--format=%(refname)", KEYS])?;
+    let named = git.run(["for-each-ref", "--format=%(refname)", KEYS])?;
     for reference in named.lines() {
         let writer = reference.strip_prefix(KEYS).and_then(Name::parse);
         if let Some(writer) = writer.filter(|writer| own != Some(&writer.to_string())) {
-            take_keys(&git, reference, writer, &mut slots)?;
+            write_keys(&git, reference, writer, &mut slots)?;
         }
     }
     Ok(true)
 }
 
-/// Merges what others have pushed, and pushes. Each file has one writer, so that nothing is in conflict.
+/// Merges what others have pushed, and pushes. Each file has one writer, so there are no conflicts.
 fn exchange(git: &Git<'_>, remote: &str, branch: &str, pushes: bool) -> Result<(), String> {
     let theirs = format!("{remote}/{branch}");
     let mut refused = String::new();
     for _ in 0..ATTEMPTS {
-        git.ask(["fetch", "-q", remote])?;
-        if git.ask(["rev-parse", "-q", "--verify", &theirs]).is_ok() {
+        git.run(["fetch", "-q", remote])?;
+        if git.run(["rev-parse", "-q", "--verify", &theirs]).is_ok() {
             let merging = ["merge", "-q", "--no-edit", "--no-verify", "-m", "relay", &theirs];
-            git.ask(AUTHOR.into_iter().chain(merging)).inspect_err(|_| drop(git.ask(["merge", "--abort"])))?;
+            git.run(AUTHOR.into_iter().chain(merging)).inspect_err(|_| drop(git.run(["merge", "--abort"])))?;
         }
-        if !pushes || git.ask(["rev-parse", "-q", "--verify", "HEAD"]).is_err() {
+        if !pushes || git.run(["rev-parse", "-q", "--verify", "HEAD"]).is_err() {
             return Ok(());
         }
-        match git.ask(["push", "-q", remote, &format!("HEAD:refs/heads/{branch}")]) {
+        match git.run(["push", "-q", remote, &format!("HEAD:refs/heads/{branch}")]) {
             Ok(_) => return Ok(()),
             Err(why) => refused = why,
         }
@@ -124,35 +124,36 @@ fn slots(git: &Git<'_>) -> Result<Slots, String> {
     Ok(found.into_iter().zip(hashes).map(|((name, writer), hash)| (name, (writer, hash))).collect())
 }
 
-/// What git calls the contents of slots; it can also keep them.
+/// The git hashes of the contents of slots; `-w` in `keep` stores them too.
 fn hash(git: &Git<'_>, slots: &[(Name, Name)], keep: &[&str]) -> Result<Vec<String>, String> {
     let paths: String = slots.iter().map(|(name, _)| format!("s/{name}\n")).collect();
     let arguments = ["hash-object", "--no-filters", "--stdin-paths"].iter().chain(keep);
-    let hashes = git.tell(arguments, paths.as_bytes())?;
+    let hashes = git.run_with_input(arguments, paths.as_bytes())?;
     Ok(String::from_utf8_lossy(&hashes).lines().map(str::to_owned).collect())
 }
 
-/// Replaces the branch of this home's keys, if they have changed. What is gone from it is gone from this repository.
+/// Replaces the branch of this home's keys, if they have changed. Removed keys do not stay in this repository.
 fn publish_keys(git: &Git<'_>, remote: &str, own: Name, slots: &Slots) -> Result<(), String> {
     let own_slots: Vec<_> = slots.iter().filter(|(_, (writer, _))| *writer == own).collect();
     let lines: String = own_slots.iter().map(|(name, (_, hash))| format!("100644 blob {hash}\t{name}\n")).collect();
-    let tree = String::from_utf8_lossy(&git.tell(["mktree", "--missing"], lines.as_bytes())?).trim().to_owned();
-    if git.ask(["rev-parse", "-q", "--verify", &format!("{KEYS}{own}^{{tree}}")]).is_ok_and(|known| known == tree) {
+    let tree =
+        String::from_utf8_lossy(&git.run_with_input(["mktree", "--missing"], lines.as_bytes())?).trim().to_owned();
+    if git.run(["rev-parse", "-q", "--verify", &format!("{KEYS}{own}^{{tree}}")]).is_ok_and(|known| known == tree) {
         return Ok(());
     }
     let kept: Vec<(Name, Name)> = own_slots.iter().map(|(name, _)| (**name, own)).collect();
     if !hash(git, &kept, &["-w"])?.iter().eq(own_slots.iter().map(|(_, (_, hash))| hash)) {
         return Err("the keys change just now; try again".to_owned());
     }
-    let commit = git.ask(AUTHOR.into_iter().chain(["commit-tree", &tree, "-m", "keys"]))?;
-    git.ask(["push", "-q", "--force", remote, &format!("{commit}:refs/heads/baton-keys/{own}")])?;
-    git.ask(["update-ref", &format!("{KEYS}{own}"), &commit])?;
-    git.ask(["gc", "-q", "--prune=now"]).map(drop)
+    let commit = git.run(AUTHOR.into_iter().chain(["commit-tree", &tree, "-m", "keys"]))?;
+    git.run(["push", "-q", "--force", remote, &format!("{commit}:refs/heads/baton-keys/{own}")])?;
+    git.run(["update-ref", &format!("{KEYS}{own}"), &commit])?;
+    git.run(["gc", "-q", "--prune=now"]).map(drop)
 }
 
-/// Brings the keys of another writer into the folder, and removes those that are gone.
-fn take_keys(git: &Git<'_>, reference: &str, writer: Name, here: &mut Slots) -> Result<(), String> {
-    let listed = git.ask(["ls-tree", "-l", reference])?;
+/// Writes the keys of another writer into the folder, and removes those that are gone.
+fn write_keys(git: &Git<'_>, reference: &str, writer: Name, here: &mut Slots) -> Result<(), String> {
+    let listed = git.run(["ls-tree", "-l", reference])?;
     let entry = |line: &str| {
         let (about, name) = line.split_once('\t')?;
         let [mode, kind, hash, size] = about.split_whitespace().collect::<Vec<_>>()[..] else { return None };
@@ -163,7 +164,7 @@ fn take_keys(git: &Git<'_>, reference: &str, writer: Name, here: &mut Slots) -> 
     let is_new = |(name, hash): &(&Name, &String)| here.get(*name).is_none_or(|(_, known)| known != *hash);
     let new: Vec<(Name, String)> = theirs.iter().filter(is_new).map(|(name, hash)| (*name, hash.clone())).collect();
     let asked: String = new.iter().map(|(_, hash)| format!("{hash}\n")).collect();
-    let answer = git.tell(["cat-file", "--batch"], asked.as_bytes())?;
+    let answer = git.run_with_input(["cat-file", "--batch"], asked.as_bytes())?;
     let mut rest = &answer[..];
     for (name, hash) in new {
         let bytes = next_blob(&mut rest).ok_or("git: an answer of cat-file cannot be read")?;
@@ -197,19 +198,23 @@ fn next_blob<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 struct Git<'a>(&'a Path);
 
 impl Git<'_> {
-    /// Runs it; returns what it prints, or what it complains of.
-    fn ask<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Result<String, String> {
-        Ok(String::from_utf8_lossy(&self.tell(arguments, b"")?).trim().to_owned())
+    /// Runs git; returns its output, or its error message.
+    fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Result<String, String> {
+        Ok(String::from_utf8_lossy(&self.run_with_input(arguments, b"")?).trim().to_owned())
     }
 
-    /// Runs it with an input.
-    fn tell<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Vec<u8>, String> {
+    /// Runs git with an input.
+    fn run_with_input<A: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = A>,
+        input: &[u8],
+    ) -> Result<Vec<u8>, String> {
         let mut command = Command::new("git");
         command.arg("-C").arg(self.0).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child =
             command.stderr(Stdio::piped()).spawn().map_err(|error| format!("git cannot be run: {error}"))?;
         let stdin = child.stdin.take();
-        // It may answer before it has read everything.
+        // Git may answer before it has read everything.
         let written = std::thread::scope(|scope| {
             let writing = scope.spawn(move || stdin.map_or(Ok(()), |mut stdin| stdin.write_all(input)));
             let done = child.wait_with_output();

@@ -1,8 +1,8 @@
-//! Takes in what others published: opens, checks, stores the conversation, records the message.
+//! Receives what others published: opens and checks the message, stores the conversation, records the message.
 //!
-//! A frame is believed in steps, and refused at the first that fails: its writer is known, the writer signed it, it is
+//! A frame is checked in steps, and refused at the first that fails: its writer is known, the writer signed it, it is
 //! the next of its stream, it can be unsealed, it holds published events of the session that its stream is named after,
-//! and every chunk is what the batch says. What has not arrived yet, a key or a chunk, holds the stream, and only that.
+//! and every chunk is what the batch says. A key or chunk that has not arrived yet holds up its stream and no other.
 
 mod conversation;
 
@@ -14,7 +14,7 @@ use baton_sharing::published::{check, check_state};
 use ed25519_dalek::VerifyingKey;
 
 use crate::keys::{Keys, Name, Secret, WriterId};
-use crate::record::{Line, Record, Shared, Writer, gone};
+use crate::record::{Line, Record, SharedSession, Writer, gone};
 use crate::seal::{self, Frame, Kind};
 use crate::transport::{self, Relay, Slot};
 
@@ -23,12 +23,12 @@ const MAX_SESSIONS: usize = 100_000;
 /// Longest record of another writer, before notices.
 const MAX_LOG_BYTES: u64 = 128 * 1024 * 1024;
 
-/// What came of a frame.
+/// The outcome of a frame.
 #[derive(Debug)]
 pub(crate) enum Taken {
-    /// It is recorded now.
+    /// It has been recorded.
     Recorded(Box<Change>),
-    /// It was recorded before.
+    /// It had been recorded before.
     Known,
 }
 
@@ -37,28 +37,28 @@ pub(crate) enum Taken {
 pub(crate) struct Change {
     pub(crate) writer: WriterId,
     pub(crate) line: Line,
-    /// What the events of the session come to, if the line is a batch of one and it is known already.
+    /// The state of the session after its events, if the line is a batch and the state is known.
     pub(crate) state: Option<State>,
     /// Bytes of the writer's record now.
     pub(crate) size: u64,
-    /// Why nothing of the message counts but its place.
+    /// Why the message has no effect except that its sequence number is used up.
     pub(crate) refused: Option<String>,
 }
 
 /// Why a frame was not recorded.
 #[derive(Debug)]
 pub(crate) enum NotTaken {
-    /// Something that it needs is not there yet, or cannot be read.
+    /// It needs something that is not there yet, or cannot be read.
     Held {
         why: String,
         /// Bytes of its conversation that may be stored meanwhile.
         stored: u64,
     },
-    /// It is wrong, and will not become right.
+    /// It is invalid for good.
     Refused(String),
-    /// This machine or the relay failed; nothing is known of the frame, and nothing was recorded.
+    /// This machine or the relay failed before the frame could be judged; nothing was recorded.
     Failed(String),
-    /// This machine failed to record it, or to say that it did.
+    /// This machine failed while recording it: the record may or may not have it.
     Unsure(String),
 }
 
@@ -86,7 +86,7 @@ fn failed(why: impl ToString) -> NotTaken {
 impl From<batch::Error> for NotTaken {
     fn from(error: batch::Error) -> Self {
         match error {
-            // It is kept: a later version of this program may read it.
+            // The frame is held: a later version of this program may read it.
             batch::Error::Newer => held(error),
             batch::Error::Malformed(_) => refused(error),
         }
@@ -107,11 +107,11 @@ pub(crate) struct Known {
     /// Number of all members.
     pub(crate) members: usize,
     pub(crate) writer: Option<KnownWriter>,
-    /// True if something of the writer is held.
+    /// True if frames of the writer are held.
     pub(crate) is_waiting: bool,
     /// The session of the stream.
-    pub(crate) session: Option<Shared>,
-    /// What the team's administrator has said, as far as it has arrived.
+    pub(crate) session: Option<SharedSession>,
+    /// The membership by the administrator's notices that have arrived.
     pub(crate) membership: Membership,
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct KnownWriter {
     pub(crate) notices: u64,
     /// True if they belong to the team.
     pub(crate) is_member: bool,
-    /// The sequence that the stream had, if they want its session removed.
+    /// The last sequence of the stream, if the writer wants its session removed.
     pub(crate) gone: Option<u64>,
     /// Number of sessions.
     pub(crate) sessions: usize,
@@ -131,67 +131,65 @@ pub(crate) struct KnownWriter {
     pub(crate) stored: u64,
 }
 
-/// Takes in frames.
+/// Receives frames.
 pub(crate) struct Inbound<'a> {
     pub(crate) relay: &'a dyn Relay,
     pub(crate) keys: &'a Keys,
     /// The folder of all records.
     pub(crate) folder: &'a std::path::Path,
     pub(crate) now: Timestamp,
-    /// Frames of the same stream that came later. If one names a conversation, the one before is not needed.
+    /// Later frames of the same stream. If one names a conversation, those before it are not needed.
     pub(crate) later: &'a [&'a [u8]],
 }
 
 impl Inbound<'_> {
-    /// Takes in one frame.
-    pub(crate) async fn take(&self, known: &Known, frame: &[u8]) -> Result<Taken, NotTaken> {
+    /// Receives one frame.
+    pub(crate) async fn receive(&self, known: &Known, frame: &[u8]) -> Result<Taken, NotTaken> {
         let frame = Frame::parse(frame)?;
         if known.writer.as_ref().is_some_and(|writer| !writer.is_member) {
-            return Err(refused("its writer is no member of the team any more"));
+            return Err(refused("its writer is no longer a member of the team"));
         }
         match (frame.header.kind, &known.writer) {
-            (Kind::Notice, None) => self.join(known, &frame).await,
-            (Kind::Notice, Some(writer)) => self.notice(writer, &frame).await,
-            (Kind::Batch, Some(writer)) => self.batch(writer, known.session.as_ref(), &frame).await,
+            (Kind::Notice, None) => self.receive_join(known, &frame).await,
+            (Kind::Notice, Some(writer)) => self.receive_notice(writer, &frame).await,
+            (Kind::Batch, Some(writer)) => self.receive_batch(writer, known.session.as_ref(), &frame).await,
             (Kind::Batch, None) if known.is_waiting => Err(held("its writer is not known yet")),
             (Kind::Batch, None) => Err(refused("its writer has not introduced themselves")),
-            (Kind::Key | Kind::Invitation, _) => Err(refused("it is no message of a stream")),
+            (Kind::Key | Kind::Invitation, _) => Err(refused("it is not a message of a stream")),
         }
     }
 
     fn epoch_key(&self, epoch: u32) -> Result<&Secret, NotTaken> {
-        let key = self.keys.team.of_epoch(epoch);
+        let key = self.keys.team.key_of_epoch(epoch);
         key.ok_or_else(|| held(format!("this home has no key of epoch {epoch}")))
     }
 
-    /// A writer's first notice, which has their key: accepted from whoever is a member by what the administrator says.
-    async fn join(&self, known: &Known, frame: &Frame<'_>) -> Result<Taken, NotTaken> {
+    /// Receives a writer's first notice, which contains their key. The administrator's notices decide who is a member.
+    async fn receive_join(&self, known: &Known, frame: &Frame<'_>) -> Result<Taken, NotTaken> {
         let (epoch, team) = (frame.header.epoch, &self.keys.team);
         if frame.header.sequence != 1 {
-            return Err(refused("the beginning of its stream is not there"));
+            return Err(refused("the beginning of its stream is missing"));
         }
         let notice = Notice::decode(&frame.unseal(self.epoch_key(epoch)?)?)?;
-        let line = self.line(frame, Line { notice: Some(notice), ..Line::default() });
+        let line = self.complete_line(frame, Line { notice: Some(notice), ..Line::default() });
         let id = line.notice.as_ref().and_then(|notice| match &notice.said {
             batch::Said::Joined { key, .. } => {
                 let key = VerifyingKey::from_bytes(&baton_conversation::hex::decode(key)?).ok()?;
-                Some(WriterId::of(&key))
+                Some(WriterId::from_key(&key))
             }
             _ => None,
         });
-        let writer = id.as_ref().and_then(|id| Writer::joined(id, &line));
+        let writer = id.as_ref().and_then(|id| Writer::from_first_notice(id, &line));
         let writer = writer.ok_or_else(|| refused("it does not introduce its writer"))?;
         self.check_place(frame, &writer.id, team.notices_name(&writer.id))?;
         frame.verify(&writer.key)?;
         if writer.id != self.keys.writer() && writer.id != team.admin {
-            // What the administrator says later may be that this writer was removed.
+            // A later notice of the administrator may have removed this writer.
             if known.membership.epoch() < team.current().0 && epoch < team.current().0 {
-                return Err(held("not everything that the team's administrator has said is there yet"));
+                return Err(held("some notices of the team's administrator have not arrived yet"));
             }
             if !known.membership.is_member(writer.id.as_str(), epoch) {
-                return Err(refused(
-                    "its writer is no member: they were removed, or came by keys that the team has no more",
-                ));
+                return Err(refused("its writer is not a member: removed, or invited with expired keys"));
             }
             if known.members >= MAX_WRITERS {
                 return Err(held(format!("the team has {MAX_WRITERS} members, the most that are accepted")));
@@ -200,15 +198,14 @@ impl Inbound<'_> {
         self.record(writer.id, line).await
     }
 
-    fn line(&self, frame: &Frame<'_>, line: Line) -> Line {
+    fn complete_line(&self, frame: &Frame<'_>, line: Line) -> Line {
         let seal::Header { sequence, epoch, stream, .. } = frame.header;
         let received = frame.header.writer == self.keys.team.writer_name(&self.keys.writer());
         Line { sequence, epoch, stream: stream.to_string(), at: self.now, received, ..line }
     }
 
-    /// A notice of a writer: taken in the order in which they were said, so that none can be kept away from one member
-    /// while the others have it.
-    async fn notice(&self, writer: &KnownWriter, frame: &Frame<'_>) -> Result<Taken, NotTaken> {
+    /// Receives a notice, in the order of its stream, so that nobody can withhold one from a single member.
+    async fn receive_notice(&self, writer: &KnownWriter, frame: &Frame<'_>) -> Result<Taken, NotTaken> {
         if frame.header.sequence <= writer.notices {
             return Ok(Taken::Known);
         }
@@ -230,28 +227,33 @@ impl Inbound<'_> {
             }
             _ => Ok(notice),
         });
-        // What is wrong with a notice does not silence its writer: its place counts, so that the next one can follow.
+        // An invalid notice uses up its sequence number, so that the writer's next one can follow.
         let (notice, why) = match notice {
             Ok(notice) => (Some(notice), None),
             Err(NotTaken::Refused(why)) => (None, Some(why)),
             Err(error) => return Err(error),
         };
         let gone = notice.as_ref().and_then(|notice| gone(self.keys, &writer.id, notice));
-        let line = self.line(frame, Line { notice, gone, ..Line::default() });
+        let line = self.complete_line(frame, Line { notice, gone, ..Line::default() });
         match self.record(writer.id.clone(), line).await? {
             Taken::Recorded(change) => Ok(Taken::Recorded(Box::new(Change { refused: why, ..*change }))),
             Taken::Known => Ok(Taken::Known),
         }
     }
 
-    async fn batch(&self, writer: &KnownWriter, known: Option<&Shared>, frame: &Frame<'_>) -> Result<Taken, NotTaken> {
+    async fn receive_batch(
+        &self,
+        writer: &KnownWriter,
+        known: Option<&SharedSession>,
+        frame: &Frame<'_>,
+    ) -> Result<Taken, NotTaken> {
         let stream = frame.header.stream;
         let reached = known.map_or(0, |known| known.sequence);
         if frame.header.sequence <= reached {
             return Ok(Taken::Known);
         }
         frame.verify(&writer.key)?;
-        // Its key is gone as well, and nothing will come of it.
+        // Its key is gone too, so it can never be opened.
         if writer.gone.is_some_and(|gone| frame.header.sequence <= gone) {
             return Ok(Taken::Known);
         }
@@ -259,11 +261,11 @@ impl Inbound<'_> {
         let opened = opened.and_then(|(key, frame)| Some((frame.unseal(&key).ok()?, key)));
         let (message, key) = match opened {
             Some(opened) => opened,
-            // The session may have been begun anew by another key.
+            // The session may have been republished under another key.
             None => {
                 let key = self.session_key(writer, stream).await?;
                 let message = frame.unseal(&key).map_err(|error| match error {
-                    seal::Error::Sealed => held("the key that lies there is another one"),
+                    seal::Error::Sealed => held("the key in its slot is another one"),
                     error => error.into(),
                 })?;
                 (message, key)
@@ -285,10 +287,10 @@ impl Inbound<'_> {
         let is_own = writer.id == self.keys.writer();
         let record = Record::new(self.folder, &writer.id);
         if !is_own {
-            match self.conversation(writer, known, &batch, &events, &key).await {
+            match self.fetch_conversation(writer, known, &batch, &events, &key).await {
                 Err(NotTaken::Held { .. }) if self.is_superseded(writer, &key) => {}
                 Err(NotTaken::Refused(why)) => {
-                    // What was stored of it is nobody's.
+                    // Chunks stored for it belong to no session.
                     let current = known.and_then(|known| known.state.episode.as_ref()).map(|episode| episode.manifest);
                     blocking(move || record.keep_only(&session, current.as_slice()).map_err(failed)).await?;
                     return Err(NotTaken::Refused(why));
@@ -297,7 +299,7 @@ impl Inbound<'_> {
             }
         }
         let since = known.map(|known| known.since);
-        let line = self.line(frame, Line { since, batch: Some(batch), key: Some(key), ..Line::default() });
+        let line = self.complete_line(frame, Line { since, batch: Some(batch), key: Some(key), ..Line::default() });
         let mut taken = self.record(writer.id.clone(), line).await?;
         if let Some(current) = events.iter().find_map(episode_of).map(|episode| episode.manifest)
             && !is_own
@@ -311,7 +313,7 @@ impl Inbound<'_> {
         Ok(taken)
     }
 
-    /// True if a later message names a conversation: what it needs is all that is needed.
+    /// True if a later message names a conversation, so that this one's is not needed.
     fn is_superseded(&self, writer: &KnownWriter, key: &Secret) -> bool {
         self.later.iter().any(|frame| {
             let batch = Frame::parse(frame).and_then(|frame| {
@@ -323,8 +325,7 @@ impl Inbound<'_> {
         })
     }
 
-    /// The key of a session's stream. It lies where anybody can write: whatever is wrong with it says nothing of the
-    /// message that needs it.
+    /// The key of a session's stream. Anybody can write to its slot, so a bad key does not make the message invalid.
     async fn session_key(&self, writer: &KnownWriter, stream: Name) -> Result<Secret, NotTaken> {
         let slot = Slot::Named(self.keys.team.key_name(stream));
         let Some(sealed) = self.relay.get(slot).await? else {
@@ -348,14 +349,14 @@ impl Inbound<'_> {
     /// A frame must name the writer who signed it, and the stream that its message belongs to.
     fn check_place(&self, frame: &Frame<'_>, writer: &WriterId, stream: Name) -> Result<(), NotTaken> {
         let is_there = frame.header.writer == self.keys.team.writer_name(writer) && frame.header.stream == stream;
-        if is_there { Ok(()) } else { Err(refused("it stands in a stream that it does not belong to")) }
+        if is_there { Ok(()) } else { Err(refused("it is in a stream that it does not belong to")) }
     }
 
     async fn record(&self, writer: WriterId, line: Line) -> Result<Taken, NotTaken> {
         let record = Record::new(self.folder, &writer);
         let is_own = writer == self.keys.writer();
         blocking(move || {
-            // Notices have room beside everything else, so that what is forgotten can always be said.
+            // Notices have extra room, so that forgetting can always be announced.
             let most = if line.batch.is_none() { MAX_LOG_BYTES / 4 * 5 } else { MAX_LOG_BYTES };
             if !is_own && record.size() > most {
                 return Err(refused(format!(
@@ -379,7 +380,7 @@ fn check_next(sequence: u64, reached: u64) -> Result<(), NotTaken> {
     match Some(sequence) == reached.checked_add(1) {
         true => Ok(()),
         false => {
-            // Frames come in order: one before was refused, and nothing counts until the session is begun anew.
+            // Frames come in order, so an earlier one was refused: none counts until the session is republished.
             Err(refused(format!(
                 "messages {} to {} of its stream are not there",
                 reached.saturating_add(1),

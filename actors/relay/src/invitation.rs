@@ -1,5 +1,5 @@
-//! An invitation: where the team's relay is, and the key to what lies there for the new member. The text itself holds
-//! no key of the team, and is of no use once it has expired or was used.
+//! An invitation: the address of the team's relay, and the key that opens the team's keys there. The text itself
+//! contains no key of the team, and is useless once it was used or has expired.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use baton_conversation::record::Timestamp;
 
 use crate::keys::{Name, Secret, WriterId};
 
-/// What the text begins with; the number is the version.
+/// Prefix of the text; the number is the version.
 const PREFIX: &str = "baton-relay-1";
 
 /// See the module.
@@ -16,11 +16,11 @@ const PREFIX: &str = "baton-relay-1";
 pub(crate) struct Invitation {
     /// The slot that holds the team's keys.
     pub(crate) slot: Name,
-    /// What they are sealed with.
+    /// The key that they are sealed with.
     pub(crate) secret: Secret,
-    /// Who invites.
+    /// The inviting writer.
     pub(crate) by: WriterId,
-    /// Until when it may be used.
+    /// When it expires.
     pub(crate) expires: Timestamp,
     /// The relay.
     pub(crate) url: String,

@@ -1,7 +1,7 @@
 //! The keys of a home: its own, and those of its team. They lie in one file that only its owner can read.
 //!
-//! Nothing on a relay is named by what it is: every name is derived from the team's root key, so that whoever keeps the
-//! relay cannot tell projects, sessions or people by it.
+//! Names on a relay are derived from the team's root key, so that the relay's host cannot recognise projects, sessions
+//! or people.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -33,7 +33,9 @@ pub(crate) enum Error {
     #[error("the relay's keys have format {0}: a newer version of Baton wrote them")]
     Newer(u32),
     /// An older program wrote the file.
-    #[error("the relay's keys are of an earlier form, which is read no more; `baton relay leave`, then join again")]
+    #[error(
+        "the relay's keys are of an earlier form, which is no longer supported; `baton relay leave`, then join again"
+    )]
     Older,
     /// The system has no randomness to give.
     #[error("the system gives no random numbers: {0}")]
@@ -62,7 +64,7 @@ impl Secret {
         hex::encode(&Sha256::digest(self.0))
     }
 
-    /// A nonce for this content alone: sealed again, it is the same object.
+    /// A nonce derived from the content: the same content gives the same object.
     pub(crate) fn nonce_for<const N: usize>(&self, content: &[u8]) -> [u8; N] {
         let mut nonce = [0; N];
         expand(&self.0, &[b"baton relay nonce", &Sha256::digest(content)], &mut nonce);
@@ -109,7 +111,7 @@ fn expand(key: &[u8], info: &[&[u8]], out: &mut [u8]) {
     debug_assert!(expanded.is_ok(), "no output is longer than HKDF allows");
 }
 
-/// A name on a relay, which tells nothing to those without the team's root key.
+/// A name on a relay, meaningless without the team's root key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Name(pub(crate) [u8; 16]);
 
@@ -137,9 +139,9 @@ impl fmt::Debug for Name {
 pub(crate) struct TeamKeys {
     /// For names; never changes.
     root: Secret,
-    /// The home that began the team, which alone removes members and gives new keys. It is part of the team's name.
+    /// The home that began the team; only it removes members and gives new keys. It is part of the team's name.
     pub(crate) admin: WriterId,
-    /// What batches are sealed with, by epoch; the last one is in use.
+    /// The keys that batches are sealed with, by epoch; the last one is in use.
     epochs: BTreeMap<u32, Secret>,
 }
 
@@ -163,7 +165,7 @@ impl TeamKeys {
         Ok((next.ok_or(Error::Epochs)?, Secret::random()?))
     }
 
-    /// Adds the key of an epoch that the administrator has given. Returns true if it is new: one that is there stays.
+    /// Adds the key of an epoch that the administrator has given. Returns true if it is new; an existing key stays.
     pub(crate) fn add_epoch(&mut self, epoch: u32, key: Secret) -> bool {
         let is_new = !self.epochs.contains_key(&epoch) && self.epochs.len() < MAX_EPOCHS;
         if is_new {
@@ -179,7 +181,7 @@ impl TeamKeys {
     }
 
     /// The key of an epoch.
-    pub(crate) fn of_epoch(&self, epoch: u32) -> Option<&Secret> {
+    pub(crate) fn key_of_epoch(&self, epoch: u32) -> Option<&Secret> {
         self.epochs.get(&epoch)
     }
 
@@ -215,7 +217,7 @@ impl TeamKeys {
         self.name(&[b"session", writer.0.as_bytes(), session.as_str().as_bytes()])
     }
 
-    /// The name under which the key of a stream lies.
+    /// The name of the slot with the key of a stream.
     pub(crate) fn key_name(&self, stream: Name) -> Name {
         self.name(&[b"key", &stream.0])
     }
@@ -228,7 +230,7 @@ pub(crate) struct WriterId(String);
 
 impl WriterId {
     /// The fingerprint of a key.
-    pub(crate) fn of(key: &VerifyingKey) -> Self {
+    pub(crate) fn from_key(key: &VerifyingKey) -> Self {
         Self(hex::encode(&Sha256::digest(key.as_bytes())[..16]))
     }
 
@@ -278,7 +280,7 @@ impl Keys {
     /// If the system has no randomness.
     pub(crate) fn begin_team() -> Result<Self, Error> {
         let seed = Secret::random()?;
-        let admin = WriterId::of(&SigningKey::from_bytes(&seed.0).verifying_key());
+        let admin = WriterId::from_key(&SigningKey::from_bytes(&seed.0).verifying_key());
         Ok(Self { team: TeamKeys::generate(admin)?, seed })
     }
 
@@ -295,7 +297,7 @@ impl Keys {
     ///
     /// # Errors
     ///
-    /// Why it cannot be used.
+    /// If it cannot be used.
     pub(crate) fn read(path: &Path) -> Result<Option<Self>, Error> {
         let Some(read) = durable::read_json::<serde_json::Value>(path, MAX_BYTES)? else { return Ok(None) };
         let format = read.get("format").and_then(serde_json::Value::as_u64).unwrap_or_default();
@@ -334,14 +336,14 @@ impl Keys {
 
     /// This home as a writer.
     pub(crate) fn writer(&self) -> WriterId {
-        WriterId::of(&self.signing().verifying_key())
+        WriterId::from_key(&self.signing().verifying_key())
     }
 
     fn box_secret(&self) -> StaticSecret {
         StaticSecret::from(self.seed.derive("baton relay box").0)
     }
 
-    /// The public key for what is sealed for this writer alone.
+    /// The public key with which others seal for this writer alone.
     pub(crate) fn box_key(&self) -> PublicKey {
         PublicKey::from(&self.box_secret())
     }
@@ -352,7 +354,7 @@ impl Keys {
     }
 }
 
-/// A secret shared with the holder of a box key, and the public key by which they find it.
+/// A secret shared with the holder of a box key, and the public key from which they derive it.
 ///
 /// # Errors
 ///

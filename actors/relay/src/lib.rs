@@ -1,28 +1,28 @@
-//! The same memory on every machine of a person and a team: publishes the sessions of shared projects, sealed, to a
-//! relay that understands none of it, and takes in what the other members published.
+//! Shares one memory between the machines of a person and a team: publishes the sessions of shared projects, sealed, to
+//! a relay that cannot read them, and receives those of the other members.
 //!
-//! - `keys`, `seal`, `boxes`: who may read and who has written
-//! - `transport`: the contract of a relay; `folder`, `nats`: the relays that there are; `opening`: which one is meant
-//! - `record`: what was accepted and published, on disk
-//! - `inbound`, `outbound`: one message in, one session out
-//! - `team`: the state of it all, and the rounds that keep it current; `membership`: how a team begins, grows and is left
-//! - `report`: what is told of it; `verify`: whether what was taken in is whole; `told`: parts of it
-//!   in words; `git`: a folder that is a checkout
+//! - `keys`, `seal`, `boxes`: encryption and signatures
+//! - `transport`: the contract of a relay; `folder`, `nats`: its implementations; `opening`: chooses one by its address
+//! - `record`: the received and published messages on disk
+//! - `inbound`, `outbound`: receive one message, publish one session
+//! - `team`: the state in memory, and the rounds that keep it current; `membership`: begins, joins and leaves a team
+//! - `report`: answers about the team; `wording`: parts of them in words; `verify`: checks what was received; `git`: a
+//!   relay folder that is a checkout
 //!
-//! Nothing of a project leaves before a person named it in `relay.share`, and no round runs while `relay.enabled` is false:
-//! what was taken in is shown, and the relay is opened only for what a person asks for (`invite`, `remove`, `unshare
-//! --retract`, `leave`).
+//! Nothing of a project is published before a person has named it in `relay.share`, and no round runs while
+//! `relay.enabled` is false: received sessions are still shown, and the relay is opened only at a person's request
+//! (`invite`, `remove`, `unshare --retract`, `leave`).
 //!
 //! # Decisions
 //!
-//! - What comes in never becomes a session of this home: it stands beside the session table
-//!   ([`Others`](baton_events::projection::others::Others)), and only answers that ask for it see it.
-//! - The home that began a team is its only administrator. Of members who could remove each other nobody could say, without
-//!   a common clock, who was first; the notices of one writer have an order.
-//! - Everything that is in one place of a relay (a slot, an object, a log) can be wrong at any time, and holds up what needs
-//!   it alone. A notice that is missing holds those behind it; one that is wrong counts as said.
-//! - Members trust each other to be members, not to be honest: a writer can only write under their own key, a session
-//!   of this home is never shadowed, and everything read is bounded, counted and said.
+//! - A received session never becomes a session of this home: it is kept apart from the session table
+//!   ([`Others`](baton_events::projection::others::Others)), and appears only in answers that ask for it.
+//! - The home that began a team is its only administrator. If members could remove each other, the order of removals
+//!   would be undefined without a common clock; the notices of one writer have an order.
+//! - Any single slot, object or log of a relay can be wrong at any time, which holds up only what needs it. A missing
+//!   notice holds up those after it; an invalid one is skipped.
+//! - Members are authenticated, but not trusted to be honest: a writer can only write under their own key, a session of
+//!   this home is never shadowed, and everything read is bounded, counted and reported.
 
 mod boxes;
 mod folder;
@@ -38,9 +38,9 @@ mod record;
 mod report;
 mod seal;
 mod team;
-pub mod told;
 mod transport;
 mod verify;
+pub mod wording;
 
 #[cfg(test)]
 mod conformance;

@@ -1,4 +1,4 @@
-//! How a team begins, how it grows, and how it is left.
+//! Begins, joins and leaves a team; invites and removes members.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,11 +23,11 @@ use crate::seal::{self, Frame, Kind};
 use crate::team::{Given, Member, Team};
 use crate::transport::{self, Slot};
 
-/// Version of what an invitation leads to.
+/// Version of [`Welcome`].
 const WELCOME: u32 = 2;
-/// How long an invitation may be used.
+/// How long an invitation is valid.
 const VALID_MS: i64 = 24 * 60 * 60 * 1000;
-/// How often a removal receives before it gives up: a relay must not keep it for ever.
+/// Most rounds of receiving before a removal: a relay must not delay it for ever.
 const MOST_READS: usize = 16;
 /// The file of the invitations that this home has given.
 const GIVEN: &str = "invitations.json";
@@ -36,7 +36,7 @@ const GIVEN_MAX_BYTES: u64 = 1024 * 1024;
 /// Why something about the team was not done. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It makes no sense as things are.
+    /// Not possible in the present state.
     #[error("{0}")]
     Refused(String),
     /// The relay or this machine failed.
@@ -63,22 +63,22 @@ fn failed(error: impl ToString) -> Error {
     Error::Failed(error.to_string())
 }
 
-/// An invitation that was given.
+/// An invitation that this home has issued.
 pub struct Invited {
     /// Its text.
     pub invitation: String,
-    /// Until when it may be used.
+    /// When it expires.
     pub expires: Timestamp,
 }
 
-/// What a new member gets with an invitation.
+/// What an invitation gives a new member.
 #[derive(Serialize, Deserialize)]
 struct Welcome {
     v: u32,
     team: TeamKeys,
-    /// The public key of who invites.
+    /// The inviting writer's public key.
     key: String,
-    /// Until when it may be used.
+    /// When it expires.
     #[serde(default)]
     expires: Timestamp,
 }
@@ -91,9 +91,9 @@ impl Team {
     /// If this home belongs to one, or the relay cannot be used.
     pub async fn begin(&self, url: &str) -> Result<String, Error> {
         let _round = self.round.lock().await;
-        let path = self.free_key_file().await?;
+        let path = self.unused_key_file().await?;
         let of = path.clone();
-        // A team without keys cannot be joined, keys without a team can be made a team's.
+        // If interrupted, keys without a team are better than a team without keys: they can be used again.
         let team = blocking(move || {
             let keys = Keys::begin_team()?;
             keys.write(&of)?;
@@ -107,14 +107,14 @@ impl Team {
         Ok(created?)
     }
 
-    /// Invites one more member: seals the team's keys for whoever gets the invitation first.
+    /// Invites one more member: seals the team's keys for the first who uses the invitation.
     ///
     /// # Errors
     ///
     /// If the relay cannot be reached.
     pub async fn invite(self: &Arc<Self>) -> Result<Invited, Error> {
         let mut round = self.round.lock().await;
-        let member = self.member(&mut round).await?;
+        let member = self.connected_member(&mut round).await?;
         self.withdraw_expired(member).await?;
         let expires = self.options.clock.now().plus_ms(VALID_MS);
         let (slot, secret) = (Name(keys::random()?), Secret::random()?);
@@ -125,33 +125,34 @@ impl Team {
         let header = seal::Header { kind: Kind::Invitation, epoch: 0, writer, stream: slot, sequence: 0 };
         let message = serde_json::to_vec(&welcome).map_err(failed)?;
         let sealed = seal::seal(&header, &message, &secret, &signer).map_err(failed)?;
-        // Noted first, so that it is withdrawn whatever happens.
-        let mut given = self.given().await?;
+        // Recorded first, so that it is withdrawn even after a crash.
+        let mut given = self.read_given().await?;
         given.push(Given { slot: slot.to_string(), expires, epoch: member.keys.team.current().0 });
-        self.keep_given(given).await?;
+        self.write_given(given).await?;
         member.relay.put(Slot::Named(slot), sealed).await?;
         let url = member.settings.url.clone().unwrap_or_default();
         let by = member.keys.writer();
         Ok(Invited { invitation: Invitation { slot, secret, by, expires, url }.to_string(), expires })
     }
 
-    /// Joins the team of an invitation, whose folder may be elsewhere on this machine. Returns its relay.
+    /// Joins the team of an invitation. `folder` says where the relay's folder is on this machine, if elsewhere.
+    /// Returns its relay.
     ///
     /// # Errors
     ///
-    /// If the invitation is of no use, or this home belongs to a team.
+    /// If the invitation is not valid, or this home belongs to a team.
     pub async fn join(&self, text: &str, folder: Option<&str>) -> Result<String, Error> {
         let _round = self.round.lock().await;
         let unusable =
             |why: &str| Error::Refused(format!("{why}; ask a member for another one (`baton relay invite`)"));
-        let invitation = Invitation::parse(text).ok_or_else(|| unusable("this is no invitation, or not all of it"))?;
+        let invitation = Invitation::parse(text).ok_or_else(|| unusable("this is not a complete invitation"))?;
         if invitation.expires < self.options.clock.now() {
             return Err(unusable("the invitation has expired"));
         }
-        let path = self.free_key_file().await?;
+        let path = self.unused_key_file().await?;
         let url = folder.unwrap_or(&invitation.url).to_owned();
         let settings = self.options.settings.now();
-        // Whoever wrote the text may want what this home signs in with.
+        // The text may have been written to obtain this home's credentials.
         if folder.is_none()
             && settings.relay.credentials_file.is_some()
             && nats::is_address(&url)
@@ -173,23 +174,23 @@ impl Team {
             return Err(unusable("the invitation has expired"));
         }
         opening::open(&url, &settings.relay, Some(welcome.team.team_name())).await?;
-        // Used up before there are keys: with keys and no address this home could neither go on nor join again.
+        // Used up before the keys are written: with keys but no address this home could neither go on nor join again.
         relay.delete(Slot::Named(invitation.slot)).await?;
         blocking(move || Ok(Keys::generate(welcome.team)?.write(&path)?)).await?;
         Ok(url)
     }
 
-    /// Excludes a writer from what is published from now on: gives the team new keys, in the same notice. Returns who it
-    /// was.
+    /// Excludes a writer from what is published from now on: gives the team new keys, in the same notice. Returns the
+    /// writer's name.
     ///
     /// # Errors
     ///
     /// If there is no such writer, this home is not the team's administrator, or the relay cannot be reached.
     pub async fn remove(self: &Arc<Self>, writer: &str) -> Result<String, Error> {
         let mut round = self.round.lock().await;
-        self.member(&mut round).await?;
+        self.connected_member(&mut round).await?;
         if let Some(member) = round.as_mut() {
-            // Who has just joined gets the new key as well, and it must be newer than all that were given.
+            // The new member also needs the new key, which must be newer than every key given so far.
             let mut is_level = false;
             for _ in 0..MOST_READS {
                 let is_all = self.receive(member).await.map_err(Error::Failed)?;
@@ -203,7 +204,7 @@ impl Team {
             }
             self.introduce(member).await.map_err(Error::Failed)?;
         }
-        let member = self.member(&mut round).await?;
+        let member = self.connected_member(&mut round).await?;
         let own = member.keys.writer();
         let admin = &member.keys.team.admin;
         if own != *admin {
@@ -240,7 +241,7 @@ impl Team {
             sealed.insert(id, boxes::seal(of, &key)?);
         }
         let said = Said::Removed { writers: vec![removed.to_string()], epoch, key: key.hash(), boxes: sealed };
-        self.say(member, notices, said).await.map_err(Error::Failed)?;
+        self.publish_notice(member, notices, said).await.map_err(Error::Failed)?;
         if !self.state().is_removed(&removed) {
             return Err(Error::Failed(format!("{name} is still a member: try again")));
         }
@@ -252,18 +253,19 @@ impl Team {
         Ok(name)
     }
 
-    /// Leaves the team: says so, and removes the keys and everything of others from this home. What was published stays.
+    /// Leaves the team: announces it, and removes the keys and everything of others from this home. What was published
+    /// stays.
     ///
     /// # Errors
     ///
     /// If the files cannot be removed.
     pub async fn leave(self: &Arc<Self>) -> Result<(), Error> {
         let mut round = self.round.lock().await;
-        // A relay that is gone for good must not keep anyone in the team.
-        if let Ok(member) = self.member(&mut round).await {
+        // A relay that is gone for good must not prevent leaving.
+        if let Ok(member) = self.connected_member(&mut round).await {
             let notices = self.state().writers.get(&member.keys.writer()).map(|own| own.notices);
             if let Some(notices) = notices
-                && let Err(error) = self.say(member, notices, Said::Left).await
+                && let Err(error) = self.publish_notice(member, notices, Said::Left).await
             {
                 tracing::warn!(error, "others were not told that this home left the team");
             }
@@ -282,36 +284,36 @@ impl Team {
         .await?;
         *round = None;
         drop(round);
-        self.forget_all().await;
+        self.hide_others().await;
         Ok(())
     }
 
-    /// Has the others remove the sessions of a project. Returns how many.
+    /// Makes the others remove the sessions of a project. Returns their number.
     ///
     /// # Errors
     ///
-    /// If the relay cannot be reached; those that were named are removed nevertheless.
+    /// If the relay cannot be reached; sessions announced by then are removed nevertheless.
     pub async fn retract_project(self: &Arc<Self>, project: &str) -> Result<u64, Error> {
         let mut round = self.round.lock().await;
-        let member = self.member(&mut round).await?;
+        let member = self.connected_member(&mut round).await?;
         let table = self.options.table.now();
         let is_of_it = |id: &SessionId| table.get(id).is_some_and(|row| visibility::is_in(&row.state, project));
-        let sessions = self.own_sessions(|own| own.on_relay().filter(|id| is_of_it(id)).cloned().collect());
+        let sessions = self.own_sessions(|own| own.sessions_on_relay().filter(|id| is_of_it(id)).cloned().collect());
         for id in &sessions {
             self.retract(member, id).await.map_err(Error::Failed)?;
         }
-        // Also while the relay is paused: it was asked for.
-        self.forget(member).await;
+        // Also while the relay is paused, because a person asked for it.
+        self.retract_hidden(member).await;
         self.compact().await.map_err(Error::Failed)?;
         drop(round);
         self.nudge();
         Ok(sessions.len() as u64)
     }
 
-    /// Removes invitations that may not be used any more, or lead to keys with which nobody is a member.
+    /// Removes invitations that have expired, or whose keys no longer make anybody a member.
     pub(crate) async fn withdraw_expired(&self, member: &Member) -> Result<(), Error> {
         let (now, epoch) = (self.options.clock.now(), member.keys.team.current().0);
-        let given = self.given().await?.into_iter();
+        let given = self.read_given().await?.into_iter();
         let (expired, valid): (Vec<_>, Vec<_>) = given.partition(|given| given.expires < now || given.epoch < epoch);
         if expired.is_empty() {
             return Ok(());
@@ -321,10 +323,10 @@ impl Team {
                 member.relay.delete(Slot::Named(slot)).await?;
             }
         }
-        self.keep_given(valid).await
+        self.write_given(valid).await
     }
 
-    async fn given(&self) -> Result<Vec<Given>, Error> {
+    async fn read_given(&self) -> Result<Vec<Given>, Error> {
         if let Some(given) = self.state().given.clone() {
             return Ok(given);
         }
@@ -336,7 +338,7 @@ impl Team {
         Ok(given)
     }
 
-    async fn keep_given(&self, given: Vec<Given>) -> Result<(), Error> {
+    async fn write_given(&self, given: Vec<Given>) -> Result<(), Error> {
         self.state().given = None;
         let path = self.folder.join(GIVEN);
         blocking(move || {
@@ -346,8 +348,8 @@ impl Team {
         .await
     }
 
-    /// The key file, in which there must be no keys.
-    async fn free_key_file(&self) -> Result<std::path::PathBuf, Error> {
+    /// The path of the key file. Fails if it has keys.
+    async fn unused_key_file(&self) -> Result<std::path::PathBuf, Error> {
         let path = self.key_file(&self.options.settings.now().relay);
         let of = path.clone();
         match blocking(move || Ok(Keys::read(&of)?)).await? {
@@ -359,7 +361,10 @@ impl Team {
     }
 
     /// This home as a member, connected.
-    pub(crate) async fn member<'a>(self: &Arc<Self>, round: &'a mut Option<Member>) -> Result<&'a Member, Error> {
+    pub(crate) async fn connected_member<'a>(
+        self: &Arc<Self>,
+        round: &'a mut Option<Member>,
+    ) -> Result<&'a Member, Error> {
         let settings: settings::Relay = self.options.settings.now().relay.clone();
         if settings.url.is_none() {
             return Err(Error::Refused(
@@ -373,7 +378,7 @@ impl Team {
     }
 }
 
-/// What was sealed for an invitation; `None` if it is anything else.
+/// Opens what was sealed for an invitation; `None` if it is anything else.
 fn open(sealed: &[u8], invitation: &Invitation) -> Option<Welcome> {
     let frame = Frame::parse(sealed).ok()?;
     if frame.header.kind != Kind::Invitation || frame.header.stream != invitation.slot {
@@ -381,7 +386,7 @@ fn open(sealed: &[u8], invitation: &Invitation) -> Option<Welcome> {
     }
     let welcome: Welcome = serde_json::from_slice(&frame.unseal(&invitation.secret).ok()?).ok()?;
     let key = VerifyingKey::from_bytes(&hex::decode(&welcome.key)?).ok()?;
-    (WriterId::of(&key) == invitation.by && frame.verify(&key).is_ok() && welcome.v == WELCOME).then_some(welcome)
+    (WriterId::from_key(&key) == invitation.by && frame.verify(&key).is_ok() && welcome.v == WELCOME).then_some(welcome)
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {

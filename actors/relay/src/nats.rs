@@ -9,10 +9,10 @@
 //!   baton.<team>.k.b.<writer>.<stream>.<hash>.<part>   a frame that is longer than a message of the server may be
 //! ```
 //!
-//! The header `Baton-Sequence` of a message is the sequence of its frame; the server compares the one before by its own
-//! number (`Nats-Expected-Last-Subject-Sequence`), so of two writers one is refused. A long frame lies in parts in the
-//! other stream before the message that names it (`Baton-Body`) is appended. A cursor is the server's number of the last
-//! message that was read, with the time at which the stream was created.
+//! The header `Baton-Sequence` of a message is the sequence of its frame; the server checks the previous message's
+//! number (`Nats-Expected-Last-Subject-Sequence`), so that one of two concurrent writers is refused. A long frame is
+//! stored in parts in the other stream before the message that names it (`Baton-Body`) is appended. A cursor is the
+//! server's number of the last message read, with the time at which the stream was created.
 //!
 //! # Decisions
 //!
@@ -21,12 +21,13 @@
 //! - Slots and objects lie in a stream of their own instead of a key-value and an object bucket: deleting from those
 //!   leaves a mark behind for each name, and the content in the server's file until it is compacted. Deleting a message
 //!   by its number overwrites it. That matters for keys of sessions, without which the rest is noise.
-//! - A connection that breaks is not mended: whoever uses the relay opens it anew, with pauses, and is offline until then.
+//! - A broken connection is not repaired: the caller reopens the relay, with pauses, and is offline until then.
 //!
 //! # Hazards
 //!
-//! - A server acknowledges what it has written to its file, but syncs that file only every two minutes unless it is told
-//!   otherwise (`sync_interval`, from 2.10). What a power failure takes from a single server is a conflict later on.
+//! - A server acknowledges what it has written to its file, but syncs that file only every two minutes unless
+//!   configured otherwise (`sync_interval`, from 2.10). Messages that a single server loses in a power failure cause a
+//!   conflict later.
 
 mod address;
 mod connection;
@@ -52,12 +53,12 @@ use crate::transport::{Error, MAX_OBJECT_BYTES, Pending, Received, Relay, Slot, 
 use address::Address;
 pub(crate) use address::{is_address, is_local};
 use connection::{Connection, PATIENCE};
-use kept::{HEADER_BYTES, Kept, PART_BYTES, last, number};
+use kept::{HEADER_BYTES, Kept, PART_BYTES, last_message, number};
 
 const SEQUENCE: &str = "Baton-Sequence";
 const BODY: &str = "Baton-Body";
 
-/// Most bytes of frames in one answer, but for one long frame.
+/// Most bytes of frames in one answer; a single frame may be longer.
 const ANSWER_BYTES: usize = 4 * 1024 * 1024;
 /// Most messages in one answer.
 const ANSWER_MESSAGES: usize = 4096;
@@ -68,13 +69,13 @@ pub(crate) struct Nats {
     frames: stream::Stream,
     kept: Kept,
     team: Name,
-    /// The ends of streams, as they were when last looked at.
+    /// The ends of streams, as last seen.
     ends: Mutex<BTreeMap<Stream, End>>,
     /// The server's number of the first message, as last seen.
     first: AtomicU64,
-    /// True if it was checked that a cursor of before still fits.
+    /// True once the cursor of the previous connection was checked.
     is_looked_at: AtomicBool,
-    /// Says that something was published; begins where the first reader was.
+    /// Announces new messages; begins at the first reader's position.
     news: tokio::sync::Mutex<Option<push::Ordered>>,
 }
 
@@ -82,13 +83,13 @@ pub(crate) struct Nats {
 #[derive(Clone, Copy, Debug, Default)]
 struct End {
     sequence: u64,
-    /// The server's number of it.
+    /// The server's number of that message.
     number: u64,
     is_purged: bool,
 }
 
 impl Nats {
-    /// Connects to the relay of a team. Returns it and its address, of which the team is a part.
+    /// Connects to the relay of a team. Returns it and its address, which contains the team.
     ///
     /// # Errors
     ///
@@ -131,8 +132,8 @@ impl Nats {
                 allow_direct: true,
                 ..stream::Config::default()
             };
-            // A cluster keeps three copies; a single server takes one only. A cluster of which too few servers are there
-            // must not end with one.
+            // A cluster keeps three copies, a single server one. A cluster with too few servers up must not end with
+            // one copy.
             let of = |num_replicas| stream::Config { num_replicas, ..config.clone() };
             let mut created = connection.jetstream.create_stream(of(3)).await.map(drop);
             let is_single = |error: &CreateStreamError| {
@@ -143,7 +144,7 @@ impl Nats {
                 created = connection.jetstream.create_stream(of(1)).await.map(drop);
             }
             if created.is_err() {
-                // Nothing is left of a team that is none.
+                // Nothing is left of a team whose creation failed.
                 let _ = connection.jetstream.delete_stream(stream_name(team, "FRAMES")).await;
             }
             created.map_err(|error| {
@@ -164,8 +165,8 @@ impl Nats {
         format!("baton.{}.f.{}.{}", self.team, stream.writer, stream.stream)
     }
 
-    /// What the bodies of a stream's long frames begin with.
-    fn bodies(&self, stream: Stream) -> String {
+    /// Subject prefix of the bodies of a stream's long frames.
+    fn body_prefix(&self, stream: Stream) -> String {
         format!("baton.{}.k.b.{}.{}", self.team, stream.writer, stream.stream)
     }
 
@@ -189,8 +190,8 @@ impl Nats {
     }
 
     /// The end of a stream, as the server has it now.
-    async fn end(&self, stream: Stream) -> Result<End, Error> {
-        let last = last(&self.connection, &self.frames, &self.subject(stream)).await?;
+    async fn fetch_end(&self, stream: Stream) -> Result<End, Error> {
+        let last = last_message(&self.connection, &self.frames, &self.subject(stream)).await?;
         let end = last.map_or_else(End::default, |last| End {
             sequence: number(&last.headers, SEQUENCE),
             number: last.sequence,
@@ -200,7 +201,7 @@ impl Nats {
         Ok(end)
     }
 
-    /// Appends a message behind an end. Returns `false` if the stream has gone on since.
+    /// Appends a message after an end. Returns `false` if the stream has grown since.
     async fn append(&self, stream: Stream, end: End, sequence: u64, message: PublishMessage) -> Result<bool, Error> {
         self.set_end(stream, None);
         let message = message.expected_last_subject_sequence(end.number).header(SEQUENCE, sequence.to_string());
@@ -221,17 +222,17 @@ impl Nats {
         }
     }
 
-    /// The number that a cursor stands for in this stream.
-    fn position(&self, cursor: &str) -> u64 {
+    /// The message number in a cursor, if the cursor belongs to this stream.
+    fn cursor_position(&self, cursor: &str) -> u64 {
         let mut parts = cursor.split('-');
         let is_of_it = parts.next() == Some(&self.created());
         parts.next().filter(|_| is_of_it).and_then(|number| number.parse().ok()).unwrap_or_default()
     }
 
-    /// False if the message that a cursor ends with is another one now: the stream was set back to an earlier state, and
-    /// may have grown again since. A server that is restored breaks its connections, so that one look at each is enough.
-    async fn is_as_left(&self, cursor: &str) -> Result<bool, Error> {
-        let (at, check) = (self.position(cursor), cursor.split('-').nth(2).unwrap_or_default());
+    /// False if the message at a cursor's end is another one now: the stream was set back to an earlier state, and may
+    /// have grown again since. Restoring a server breaks its connections, so one check for each is enough.
+    async fn is_cursor_valid(&self, cursor: &str) -> Result<bool, Error> {
+        let (at, check) = (self.cursor_position(cursor), cursor.split('-').nth(2).unwrap_or_default());
         if at == 0 || check.is_empty() || self.is_looked_at.swap(true, Ordering::Relaxed) {
             return Ok(true);
         }
@@ -268,7 +269,7 @@ impl Relay for Nats {
         self.connection.run(async move {
             let end = match self.known_end(stream).filter(|end| end.sequence == expected) {
                 Some(end) => end,
-                None => self.end(stream).await?,
+                None => self.fetch_end(stream).await?,
             };
             if end.sequence != expected {
                 return Err(Error::Conflict { actual: end.sequence });
@@ -281,13 +282,13 @@ impl Relay for Nats {
             let message = match frame.len() <= self.kept.part {
                 true => message.payload(frame.into()),
                 false => {
-                    self.kept.put_parts(&format!("{}.{hash}", self.bodies(stream)), frame).await?;
+                    self.kept.put_parts(&format!("{}.{hash}", self.body_prefix(stream)), frame).await?;
                     message.header(BODY, hash)
                 }
             };
             match self.append(stream, end, expected + 1, message).await? {
                 true => Ok(()),
-                false => Err(Error::Conflict { actual: self.end(stream).await?.sequence }),
+                false => Err(Error::Conflict { actual: self.fetch_end(stream).await?.sequence }),
             }
         })
     }
@@ -296,15 +297,15 @@ impl Relay for Nats {
         self.connection.run(async move {
             let info = self.frames.get_info().await.map_err(|error| self.failed(error))?;
             if info.created != self.frames.cached_info().created {
-                return Err(self.failed("the team's stream was made anew"));
+                return Err(self.failed("the team's stream was recreated"));
             }
-            let (newest, mut at) = (info.state.last_sequence, self.position(cursor));
-            if at > newest || !self.is_as_left(cursor).await? {
+            let (newest, mut at) = (info.state.last_sequence, self.cursor_position(cursor));
+            if at > newest || !self.is_cursor_valid(cursor).await? {
                 at = 0;
             }
             let mut check = cursor.split('-').nth(2).filter(|_| at > 0).unwrap_or_default().to_owned();
-            let is_elsewhere = !cursor.is_empty() && self.position(cursor) != at;
-            // The first message is somebody's introduction, which no member removes.
+            let is_elsewhere = !cursor.is_empty() && self.cursor_position(cursor) != at;
+            // The first message is an introduction, which no member removes.
             let first = info.state.first_sequence;
             let is_cut = newest > 0 && self.first.swap(first, Ordering::Relaxed) < first && first > 1;
             let is_of_another = cursor.split('-').next().is_some_and(|of| !of.is_empty() && of != self.created());
@@ -356,11 +357,11 @@ impl Relay for Nats {
                         check = check_of(&message.payload, message.headers.as_ref());
                         received.more = pending > 0;
                     }
-                    if received.more && at == self.position(cursor) {
+                    if received.more && at == self.cursor_position(cursor) {
                         return Err(self.failed("the server does not deliver what it has"));
                     }
                 }
-                // Otherwise it goes after a while.
+                // Without this the server drops the consumer after a while.
                 let _ = self.frames.delete_consumer(&consumer.cached_info().name).await;
             }
             received.cursor = format!("{}-{at}-{check}", self.created());
@@ -369,7 +370,7 @@ impl Relay for Nats {
     }
 
     fn head(&self, stream: Stream) -> Pending<'_, u64> {
-        self.connection.run(async move { Ok(self.end(stream).await?.sequence) })
+        self.connection.run(async move { Ok(self.fetch_end(stream).await?.sequence) })
     }
 
     fn put(&self, slot: Slot, bytes: Vec<u8>) -> Pending<'_, ()> {
@@ -410,28 +411,28 @@ impl Relay for Nats {
 
     fn purge(&self, stream: Stream) -> Pending<'_, ()> {
         self.connection.run(async move {
-            let mut end = self.end(stream).await?;
+            let mut end = self.fetch_end(stream).await?;
             if end.number == 0 {
                 return Ok(());
             }
             while !end.is_purged {
                 let is_marked = self.append(stream, end, end.sequence, PublishMessage::build()).await?;
-                end = self.end(stream).await?;
+                end = self.fetch_end(stream).await?;
                 if is_marked {
                     break;
                 }
             }
             let purged = self.frames.purge().filter(self.subject(stream)).sequence(end.number).await;
             purged.map_err(|error| self.failed(error))?;
-            self.kept.purge(&self.bodies(stream)).await
+            self.kept.purge(&self.body_prefix(stream)).await
         })
     }
 
-    fn raise(&self, stream: Stream, sequence: u64) -> Pending<'_, ()> {
+    fn continue_after(&self, stream: Stream, sequence: u64) -> Pending<'_, ()> {
         self.connection.run(async move {
-            let end = self.end(stream).await?;
+            let end = self.fetch_end(stream).await?;
             if end.sequence < sequence && !self.append(stream, end, sequence, PublishMessage::build()).await? {
-                return Err(Error::Conflict { actual: self.end(stream).await?.sequence });
+                return Err(Error::Conflict { actual: self.fetch_end(stream).await?.sequence });
             }
             Ok(())
         })
@@ -440,7 +441,7 @@ impl Relay for Nats {
     fn changed<'a>(&'a self, cursor: &'a str) -> Pending<'a, ()> {
         Box::pin(async move {
             let wait = async {
-                let (at, mut news) = (self.position(cursor), self.news.lock().await);
+                let (at, mut news) = (self.cursor_position(cursor), self.news.lock().await);
                 loop {
                     let messages = match news.as_mut() {
                         Some(messages) => messages,
@@ -464,7 +465,7 @@ impl Relay for Nats {
                 () = self.connection.lost() => {}
                 done = wait => return done,
             }
-            // The server may have forgotten who follows.
+            // The server may have dropped the consumer.
             *self.news.lock().await = None;
             Ok(())
         })
@@ -472,7 +473,7 @@ impl Relay for Nats {
 }
 
 impl Nats {
-    /// The headers of what is published behind a number.
+    /// Follows the headers of messages after a number.
     async fn follow(&self, at: u64) -> Result<push::Ordered, Error> {
         let config = push::OrderedConfig {
             deliver_subject: self.connection.jetstream.client().new_inbox(),
@@ -485,7 +486,7 @@ impl Nats {
     }
 }
 
-/// What a message is known by in a cursor.
+/// The digest that identifies a message in a cursor.
 fn check_of(payload: &[u8], headers: Option<&HeaderMap>) -> String {
     let body = headers.and_then(|headers| headers.get(BODY)).map_or(&b""[..], |body| body.as_str().as_bytes());
     ContentHash::of(&[payload, body].concat()).to_string()[..16].to_owned()

@@ -1,4 +1,4 @@
-//! Which relay an address means: a folder by its absolute path, or a NATS server by its URL.
+//! Opens the relay of an address: a folder by its absolute path, or a NATS server by its URL.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use crate::keys::Name;
 use crate::nats::{self, Nats};
 use crate::transport::{Error, Pending, Relay};
 
-/// Opens the relay of a team, or of any. Fails if it cannot be reached, or is not the relay of this team.
+/// Opens the relay of this team, or of any if `None`. Fails if it cannot be reached, or is another team's.
 pub(crate) fn open<'a>(url: &'a str, settings: &'a settings::Relay, team: Option<Name>) -> Pending<'a, Arc<dyn Relay>> {
-    // Boxed, because connecting to a server takes much room.
+    // Boxed, because the future of a connection is large.
     Box::pin(async move {
         if nats::is_address(url) {
             return Ok(Arc::new(Nats::open(url, settings.credentials_file.as_deref(), team).await?) as Arc<dyn Relay>);

@@ -1,5 +1,5 @@
 //! Publishes what is shared and not published yet: objects first, then the key, then the batch, then the record of it.
-//! So whatever a crash interrupts, the next attempt repeats, and finds by the stream's sequence what is done.
+//! After a crash the next attempt repeats the step, and recognises by the stream's sequence what is done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,11 +19,11 @@ use baton_store::chunks::{ChunkRef, ChunkStore, Header, Manifest};
 
 use crate::inbound::{Change, episode_of};
 use crate::keys::{Keys, Name, Secret};
-use crate::record::{Begun, Intended, Line, MadeOf, Record, Shared, gone};
+use crate::record::{Intended, Line, MadeOf, Record, SharedSession, Staged, gone};
 use crate::seal::{self, Kind};
 use crate::transport::{self, Relay, Slot, Stream};
 
-/// Bytes of sealed chunks that are noted at once, before they are put on the relay.
+/// Bytes of sealed chunks recorded at once, before they are put on the relay.
 const NOTED_BYTES: usize = 8 * 1024 * 1024;
 /// Events read at once.
 const STEP: usize = 512;
@@ -39,16 +39,16 @@ pub(crate) enum Error {
     Here(String),
 }
 
-fn here(error: impl ToString) -> Error {
+fn local_error(error: impl ToString) -> Error {
     Error::Here(error.to_string())
 }
 
-/// What is to be published of a session, before it is sealed.
+/// The content to publish of a session, before it is sealed.
 pub(crate) struct Draft {
-    /// The events, with their places in the session's stream.
+    /// The events, with their sequence numbers in the session's stream.
     pub(crate) events: Vec<(SequenceNumber, Event)>,
     pub(crate) conversation: Option<DraftConversation>,
-    /// True if something was redacted since what was published.
+    /// True if something was redacted since the last publication.
     pub(crate) is_redacted: bool,
 }
 
@@ -82,21 +82,21 @@ pub(crate) struct Drafts {
 }
 
 impl Drafts {
-    /// What is not published yet of a session.
+    /// Prepares what is not published yet of a session.
     ///
     /// # Errors
     ///
     /// If its events or its conversation cannot be read.
-    pub(crate) fn of(&self, id: &SessionId, row: &Row, known: Option<&Shared>) -> Result<Draft, Error> {
+    pub(crate) fn prepare(&self, id: &SessionId, row: &Row, known: Option<&SharedSession>) -> Result<Draft, Error> {
         let paths = Paths::new(row.state.place.as_ref(), self.user_home.as_deref());
         let (stream, mut after) = (StreamId::session(id), SequenceNumber(known.map_or(0, |known| known.through)));
         let (mut events, mut is_redacted) = (Vec::new(), false);
         while after < row.version {
-            let records = self.journal.read_stream(&stream, after, STEP).map_err(here)?;
+            let records = self.journal.read_stream(&stream, after, STEP).map_err(local_error)?;
             let Some(last) = records.last() else { break };
             after = last.sequence;
             for record in records.iter().filter(|record| record.sequence <= row.version) {
-                let event = session_stream::decode(record).map_err(here)?.event;
+                let event = session_stream::decode(record).map_err(local_error)?.event;
                 is_redacted |= matches!(event, Event::Redacted { .. });
                 events.extend(publishable(&event, &paths).map(|event| (record.sequence, event)));
             }
@@ -105,11 +105,11 @@ impl Drafts {
         let mut conversation = None;
         if let Some(at) = events.iter().position(|(_, event)| episode_of(event).is_some()) {
             match &row.state.episode {
-                // What the event names may be collected already, but the current one never is.
+                // The conversation that the event names may be deleted already; the current one never is.
                 Some(current) => {
                     let made = self.conversation(id, current, &paths, known)?;
                     let references = made.chunks.iter().map(|chunk| chunk.reference.clone()).collect();
-                    let (manifest, _) = Manifest::assemble(made.header.clone(), references).map_err(here)?;
+                    let (manifest, _) = Manifest::assemble(made.header.clone(), references).map_err(local_error)?;
                     let episode = EpisodeRef { manifest, ..current.clone() };
                     events[at].1 = match &events[at].1 {
                         Event::Indexed { effect, .. } => Event::Indexed { effect: *effect, episode },
@@ -128,9 +128,9 @@ impl Drafts {
         id: &SessionId,
         current: &EpisodeRef,
         paths: &Paths,
-        known: Option<&Shared>,
+        known: Option<&SharedSession>,
     ) -> Result<DraftConversation, Error> {
-        let manifest = self.chunks.manifest(id, &current.manifest).map_err(here)?;
+        let manifest = self.chunks.manifest(id, &current.manifest).map_err(local_error)?;
         let before = known.filter(|known| known.made_of.rules == FILTER_VERSION);
         let published: BTreeMap<&str, &Chunk> = before
             .and_then(|known| Some((known, known.conversation.as_ref()?)))
@@ -145,10 +145,10 @@ impl Drafts {
                 continue;
             }
             let mut lines = Vec::new();
-            let read = self.chunks.chunk(id, chunk).map_err(here)?;
+            let read = self.chunks.chunk(id, chunk).map_err(local_error)?;
             for line in read.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                let line = std::str::from_utf8(line).map_err(here)?;
-                lines.extend(paths.published_line(line).map_err(here)?);
+                let line = std::str::from_utf8(line).map_err(local_error)?;
+                lines.extend(paths.published_line(line).map_err(local_error)?);
                 lines.push(b'\n');
             }
             let reference =
@@ -166,13 +166,13 @@ impl Drafts {
     }
 }
 
-/// What there is of a session already.
-pub(crate) struct Before<'a> {
-    /// What goes on; `None` if it is begun anew.
-    pub(crate) known: Option<&'a Shared>,
-    /// What an attempt of before has put beside the stream.
-    pub(crate) begun: Option<&'a Begun>,
-    /// All objects that may lie there.
+/// What was published of a session so far.
+pub(crate) struct Published<'a> {
+    /// The state to continue from; `None` if the session is republished from the start.
+    pub(crate) known: Option<&'a SharedSession>,
+    /// Objects that an earlier, interrupted attempt has put on the relay.
+    pub(crate) begun: Option<&'a Staged>,
+    /// All objects that may be there.
     pub(crate) objects: &'a BTreeSet<ContentHash>,
     /// The sequence of its stream on the relay.
     pub(crate) reached: u64,
@@ -187,13 +187,13 @@ pub(crate) struct Outbound<'a> {
     /// Held while a line is added to this home's record.
     pub(crate) recording: &'a Arc<tokio::sync::Mutex<()>>,
     pub(crate) now: Timestamp,
-    /// False once what is being published may not be published any more.
+    /// False once the session may no longer be published.
     pub(crate) goes_on: &'a (dyn Fn() -> bool + Sync),
 }
 
 impl Outbound<'_> {
     fn check(&self) -> Result<(), Error> {
-        if (self.goes_on)() { Ok(()) } else { Err(here("it is not shared any more, or the relay is paused")) }
+        if (self.goes_on)() { Ok(()) } else { Err(local_error("it is no longer shared, or the relay is paused")) }
     }
 
     fn stream(&self, stream: Name) -> Stream {
@@ -205,33 +205,41 @@ impl Outbound<'_> {
         seal::Header { kind, epoch: self.keys.team.current().0, writer, stream, sequence }
     }
 
-    /// Says something to all members, as the notice after `sequence`.
-    pub(crate) async fn notice(&self, sequence: u64, notice: Notice) -> Result<Change, Error> {
+    /// Publishes a notice to all members, as the one after `sequence`.
+    pub(crate) async fn publish_notice(&self, sequence: u64, notice: Notice) -> Result<Change, Error> {
         let name = self.send_notice(sequence, self.keys.team.current().0, &notice).await?;
         let gone = gone(self.keys, &self.keys.writer(), &notice);
         self.record(name, Line { sequence: sequence + 1, notice: Some(notice), gone, ..Line::default() }).await
     }
 
-    /// Publishes a notice without recording it, by the key of an epoch: new keys come with a notice that is sealed by the
-    /// ones before. Returns the name of its stream.
+    /// Publishes a notice without recording it, sealed by the key of an epoch: a notice with new keys is sealed by the
+    /// previous ones. Returns the name of its stream.
     pub(crate) async fn send_notice(&self, sequence: u64, epoch: u32, notice: &Notice) -> Result<Name, Error> {
         let name = self.keys.team.notices_name(&self.keys.writer());
         let header = seal::Header { epoch, ..self.header(Kind::Notice, name, sequence + 1) };
-        let key = self.keys.team.of_epoch(epoch).ok_or_else(|| here(format!("there is no key of epoch {epoch}")))?;
-        let frame = seal::seal(&header, &notice.encode(), key, &self.keys.signing()).map_err(here)?;
+        let key = self
+            .keys
+            .team
+            .key_of_epoch(epoch)
+            .ok_or_else(|| local_error(format!("there is no key of epoch {epoch}")))?;
+        let frame = seal::seal(&header, &notice.encode(), key, &self.keys.signing()).map_err(local_error)?;
         self.relay.publish(self.stream(name), sequence, frame).await?;
         Ok(name)
     }
 
-    /// Destroys what it takes to unseal a session, and its chunks.
+    /// Destroys the key of a session, and its chunks.
     pub(crate) async fn destroy(&self, session: &SessionId, objects: &BTreeSet<ContentHash>) -> Result<(), Error> {
         let name = self.keys.team.session_name(&self.keys.writer(), session);
         self.relay.delete(Slot::Named(self.keys.team.key_name(name))).await?;
-        self.begin_anew(session, objects).await
+        self.purge_for_republishing(session, objects).await
     }
 
-    /// Removes what is published of a session, to publish it anew by other keys.
-    pub(crate) async fn begin_anew(&self, session: &SessionId, objects: &BTreeSet<ContentHash>) -> Result<(), Error> {
+    /// Purges what is published of a session so that it is republished under new keys.
+    pub(crate) async fn purge_for_republishing(
+        &self,
+        session: &SessionId,
+        objects: &BTreeSet<ContentHash>,
+    ) -> Result<(), Error> {
         self.relay.purge(self.stream(self.keys.team.session_name(&self.keys.writer(), session))).await?;
         for object in objects {
             self.relay.delete(Slot::Object(*object)).await?;
@@ -239,20 +247,20 @@ impl Outbound<'_> {
         Ok(())
     }
 
-    /// Publishes a draft. What was recorded is added to `changes`, also if a later part fails. Returns true if nothing lies
-    /// beside the session's stream any more but what the published conversation names.
-    pub(crate) async fn session(
+    /// Publishes a draft. Adds what was recorded to `changes`, also if a later part fails. Returns true if no objects
+    /// are left on the relay except those of the published conversation.
+    pub(crate) async fn publish_session(
         &self,
         id: &SessionId,
         through: SequenceNumber,
         draft: Draft,
-        Before { known, begun, objects, reached }: Before<'_>,
+        Published { known, begun, objects, reached }: Published<'_>,
         changes: &mut Vec<Change>,
     ) -> Result<bool, Error> {
         if draft.events.is_empty() {
             return Ok(false);
         }
-        // Anybody may have put such a number there.
+        // Anybody may have forged this number.
         if reached > u64::MAX / 2 {
             return Err(transport::Error::Conflict { actual: reached }.into());
         }
@@ -260,27 +268,27 @@ impl Outbound<'_> {
         let key = match (known, begun) {
             (Some(known), _) => known.key.clone(),
             (None, Some(begun)) => begun.key.clone(),
-            (None, None) => Secret::random().map_err(here)?,
+            (None, None) => Secret::random().map_err(local_error)?,
         };
         let (conversation, made_of) = match draft.conversation {
             None => (None, None),
             Some(made) => {
-                let (conversation, made_of) = self.objects(id, stream, made, &key, changes).await?;
+                let (conversation, made_of) = self.put_objects(id, stream, made, &key, changes).await?;
                 (Some(conversation), Some(made_of))
             }
         };
         if known.is_none() {
             if changes.is_empty() {
-                changes.push(self.intend(id, stream, &key, Vec::new()).await?);
+                changes.push(self.record_intent(id, stream, &key, Vec::new()).await?);
             }
             self.put_key(stream, &key).await?;
         }
         let mut state = known.map(|known| known.state.clone()).unwrap_or_default();
-        let parts = in_parts(&draft.events);
+        let parts = split_into_parts(&draft.events);
         let count = parts.len();
         for (number, part) in parts.into_iter().enumerate() {
             let Part { reaches, events, names_one } = part;
-            // The last part reaches what is not published as well.
+            // The last part also covers events that are not published.
             let last = if number + 1 < count { reaches } else { through };
             let mut batch = Batch {
                 v: batch::VERSION,
@@ -291,14 +299,14 @@ impl Outbound<'_> {
                 conversation: conversation.clone().filter(|_| names_one),
                 form: ContentHash([0; 32]),
             };
-            state = batch.fold(state).map_err(here)?;
+            state = batch.fold(state).map_err(local_error)?;
             batch.form = form::hash(id, &state);
             let sequence = reached + number as u64;
             let header = self.header(Kind::Batch, stream, sequence + 1);
-            // What others would refuse is not published.
+            // Do not publish what others would refuse.
             let message = batch.encode();
-            Batch::decode(&message).map_err(here)?;
-            let frame = seal::seal(&header, &message, &key, &self.keys.signing()).map_err(here)?;
+            Batch::decode(&message).map_err(local_error)?;
+            let frame = seal::seal(&header, &message, &key, &self.keys.signing()).map_err(local_error)?;
             self.check()?;
             self.relay.publish(self.stream(stream), sequence, frame).await?;
             let made_of = made_of.clone().filter(|_| names_one);
@@ -306,7 +314,7 @@ impl Outbound<'_> {
             let change = self.record(stream, Line { sequence, batch, key, made_of, ..Line::default() }).await?;
             changes.push(Change { state: Some(state.clone()), ..change });
         }
-        // Readers that are behind need only the last conversation.
+        // Readers that are behind need the last conversation only.
         let Some(now) = conversation else { return Ok(false) };
         let now: BTreeSet<ContentHash> = now.chunks.iter().map(|chunk| chunk.object).collect();
         for object in objects.difference(&now) {
@@ -315,8 +323,8 @@ impl Outbound<'_> {
         Ok(true)
     }
 
-    /// Notes what will lie beside a session's stream.
-    async fn intend(
+    /// Records the objects that will be put on the relay for a session.
+    async fn record_intent(
         &self,
         session: &SessionId,
         stream: Name,
@@ -327,16 +335,16 @@ impl Outbound<'_> {
         self.record(stream, Line { key: Some(key.clone()), intended, ..Line::default() }).await
     }
 
-    /// Puts the key of a session where members find it.
+    /// Puts the sealed key of a session into its slot.
     async fn put_key(&self, stream: Name, key: &Secret) -> Result<(), Error> {
         let (_, epoch_key) = self.keys.team.current();
         let header = self.header(Kind::Key, stream, 0);
-        let sealed = seal::seal(&header, &key.0, epoch_key, &self.keys.signing()).map_err(here)?;
+        let sealed = seal::seal(&header, &key.0, epoch_key, &self.keys.signing()).map_err(local_error)?;
         Ok(self.relay.put(Slot::Named(self.keys.team.key_name(stream)), sealed).await?)
     }
 
-    /// Puts the chunks that are not there yet, some at a time, each time after they were noted.
-    async fn objects(
+    /// Puts the missing chunks, some at a time, each time after recording them.
+    async fn put_objects(
         &self,
         session: &SessionId,
         stream: Name,
@@ -351,18 +359,18 @@ impl Outbound<'_> {
             let object = match content {
                 Content::Published(object) => object,
                 Content::New(lines) => {
-                    let of = seal::seal_object(&lines, key, &stream.0).map_err(here)?;
+                    let of = seal::seal_object(&lines, key, &stream.0).map_err(local_error)?;
                     let object = ContentHash::of(&of);
                     bytes += of.len();
                     sealed.push((object, of));
                     object
                 }
             };
-            let name = ContentHash::parse(&reference.name).ok_or_else(|| here("a chunk has no valid name"))?;
+            let name = ContentHash::parse(&reference.name).ok_or_else(|| local_error("a chunk has no valid name"))?;
             chunks.push(Chunk { name, items: reference.items, bytes: reference.bytes, object });
             if !sealed.is_empty() && (bytes >= NOTED_BYTES || number + 1 == count) {
                 let names = sealed.iter().map(|(object, _)| *object).collect();
-                changes.push(self.intend(session, stream, key, names).await?);
+                changes.push(self.record_intent(session, stream, key, names).await?);
                 for (object, sealed) in sealed.drain(..) {
                     self.check()?;
                     self.relay.put(Slot::Object(object), sealed).await?;
@@ -383,7 +391,7 @@ impl Outbound<'_> {
         let recording = self.recording.clone().lock_owned().await;
         blocking(move || {
             let _recording = recording;
-            let size = record.append(&line).map_err(here)?;
+            let size = record.append(&line).map_err(local_error)?;
             Ok(Change { writer, line, state: None, size, refused: None })
         })
         .await
@@ -391,12 +399,12 @@ impl Outbound<'_> {
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Result<T, Error> {
-    baton_base::task::spawn_blocking(work).await.map_err(here)?
+    baton_base::task::spawn_blocking(work).await.map_err(local_error)?
 }
 
 /// The events of one batch.
 struct Part {
-    /// The place of the last one in the session's stream.
+    /// Sequence number of the last one in the session's stream.
     reaches: SequenceNumber,
     events: Vec<StoredEvent>,
     /// True if one names a conversation.
@@ -404,7 +412,7 @@ struct Part {
 }
 
 /// Divides events into batches.
-fn in_parts(events: &[(SequenceNumber, Event)]) -> Vec<Part> {
+fn split_into_parts(events: &[(SequenceNumber, Event)]) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     let mut bytes = 0;
     for (sequence, event) in events {
@@ -425,7 +433,7 @@ fn in_parts(events: &[(SequenceNumber, Event)]) -> Vec<Part> {
     parts
 }
 
-/// True if there may be something to publish of a session.
-pub(crate) fn is_owed(state: &State, version: SequenceNumber, known: Option<&Shared>) -> bool {
+/// True if a session may have something to publish.
+pub(crate) fn is_owed(state: &State, version: SequenceNumber, known: Option<&SharedSession>) -> bool {
     state.episode.is_some() && known.is_none_or(|known| known.through != version.0)
 }

@@ -1,13 +1,12 @@
-//! What was accepted of a writer, or published as one: their streams, opened, and the conversations.
+//! The record of a writer on disk: the messages accepted from them, or published as them, and the conversations.
 //!
 //! `relay/<writer>/log` has one line for each message: the beginning of its SHA-256 and the message as JSON. A line is
-//! durable before anything else follows from its message. A torn last line is cut off; so is everything behind a damaged
-//! one, and the writer is read from the start again. Lines are only appended; when they do not count any more, and now and
-//! then because they are many, the log is written anew without them. `relay/<writer>/blobs/` holds the conversations as
-//! the home's own are held.
+//! durable before its message has any effect. A torn last line is cut off; so is everything after a damaged one, and
+//! the writer is received from the start again. Lines are only appended; now and then the log is rewritten without
+//! those that are void or superseded. `relay/<writer>/blobs/` stores conversations in the format of the home's own.
 //!
-//! For the home's own writer it is the outbox: the sequence that each session has reached, how many of its events, and
-//! what is put beside the streams, noted before it is put there.
+//! For the home's own writer it is the outbox: the sequence of each session, how many of its events are published, and
+//! the objects put on the relay, recorded before they are put there.
 
 mod writer;
 
@@ -26,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::keys::{Keys, Secret, WriterId};
-pub(crate) use writer::{Begun, Counting, Counts, Shared, Writer};
+pub(crate) use writer::{Keep, Retention, SharedSession, Staged, Writer};
 
 /// Bytes of a line's check.
 const CHECK: usize = 8;
@@ -34,9 +33,9 @@ const CHECK: usize = 8;
 /// One message, as it is recorded.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Line {
-    /// Its place in its stream.
+    /// Its sequence in its stream.
     pub(crate) sequence: u64,
-    /// When its session was first recorded here, if the line takes the place of that.
+    /// When its session was first recorded here, if that line is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) since: Option<Timestamp>,
     /// When it was recorded here.
@@ -53,22 +52,23 @@ pub(crate) struct Line {
     /// A notice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) notice: Option<Notice>,
-    /// The session's own key. It is in every line of a session, so that it goes with them.
+    /// The session's own key. Every line of a session has it, so that it is removed with them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) key: Option<Secret>,
-    /// Of a batch of this home: the chunks that the published ones were made of, and the version of the rules.
+    /// Of a batch of this home: the chunks that the published ones were made from, and the version of the rules of
+    /// redaction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) made_of: Option<MadeOf>,
-    /// Of this home: it came from the relay; another state of this home has published it.
+    /// Of this home: it came from the relay; an earlier state of this home published it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) received: bool,
-    /// Of a notice that a session must be removed: the name of its stream.
+    /// Of a notice that asks to remove a session: the name of the session's stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gone: Option<String>,
-    /// Of this home: what will lie beside a session's stream, for the key of this line.
+    /// Of this home: objects that will be put on the relay for a session, sealed by the key of this line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) intended: Option<Intended>,
-    /// Items of the batch's conversation, if it was removed because a later one has superseded it.
+    /// Number of items of the batch's conversation, if a later one has superseded it and it was removed from the line.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(crate) items: u64,
 }
@@ -118,7 +118,7 @@ pub(crate) enum Error {
     #[error("line {line} is damaged")]
     Damaged {
         line: usize,
-        /// Bytes of the lines before it.
+        /// Bytes of the lines before the damage.
         whole: u64,
     },
 }
@@ -134,7 +134,7 @@ impl Record {
         Self { folder: relay.join(writer.as_str()) }
     }
 
-    /// The writers of whom there is a folder.
+    /// The writers that have a folder.
     pub(crate) fn writers(relay: &Path) -> Vec<WriterId> {
         let entries = fs::read_dir(relay).into_iter().flatten().flatten();
         let mut found: Vec<_> = entries.filter_map(|entry| WriterId::parse(entry.file_name().to_str()?)).collect();
@@ -156,9 +156,12 @@ impl Record {
         ChunkStore::in_folder(self.folder.join("blobs"))
     }
 
-    /// Reads all whole lines, each with its bytes, until one is damaged or not taken. Returns how many bytes they are;
-    /// `None` if there is no log. Blocks for the disk.
-    pub(crate) fn each(&self, mut take: impl FnMut(&[u8], Line) -> io::Result<bool>) -> Result<Option<u64>, Error> {
+    /// Reads all whole lines, each with its bytes, until one is damaged or `take` returns false. Returns their size in
+    /// bytes; `None` if there is no log. Blocks for the disk.
+    pub(crate) fn for_each_line(
+        &self,
+        mut take: impl FnMut(&[u8], Line) -> io::Result<bool>,
+    ) -> Result<Option<u64>, Error> {
         let file = match transcript_file::open(&self.log()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file?,
@@ -180,8 +183,7 @@ impl Record {
         Ok(Some(whole))
     }
 
-    /// Cuts off what is damaged, or what a crash has left of a last line, so that the next one does not continue it.
-    /// Blocks for the disk.
+    /// Cuts off a damaged or torn end, so that the next line does not continue it. Blocks for the disk.
     pub(crate) fn cut_off(&self, whole: u64) -> io::Result<()> {
         if self.size() > whole {
             let file = OpenOptions::new().write(true).open(self.log())?;
@@ -194,13 +196,13 @@ impl Record {
     /// All lines.
     #[cfg(test)]
     pub(crate) fn read(&self) -> Result<Vec<Line>, Error> {
-        self.last(usize::MAX, |_| true)
+        self.last_lines(usize::MAX, |_| true)
     }
 
-    /// The last lines of those that are selected. Blocks for the disk.
-    pub(crate) fn last(&self, most: usize, select: impl Fn(&Line) -> bool) -> Result<Vec<Line>, Error> {
+    /// The last `most` of the selected lines. Blocks for the disk.
+    pub(crate) fn last_lines(&self, most: usize, select: impl Fn(&Line) -> bool) -> Result<Vec<Line>, Error> {
         let mut lines = VecDeque::new();
-        self.each(|_, line| {
+        self.for_each_line(|_, line| {
             if select(&line) {
                 lines.push_back(line);
             }
@@ -212,14 +214,14 @@ impl Record {
         Ok(lines.into())
     }
 
-    /// The writer that the log comes to; `None` if there is nothing of them. Blocks for the disk.
+    /// Replays the log into the state of the writer; `None` if it is empty. Blocks for the disk.
     pub(crate) fn fold(&self, id: &WriterId) -> Result<Option<Writer>, Error> {
         let mut writer: Option<Writer> = None;
-        let whole = self.each(|_, line| {
+        let whole = self.for_each_line(|_, line| {
             Ok(match &mut writer {
                 Some(writer) => writer.apply(&line, None).is_ok(),
                 None => {
-                    writer = Writer::joined(id, &line);
+                    writer = Writer::from_first_notice(id, &line);
                     writer.is_some()
                 }
             })
@@ -227,7 +229,7 @@ impl Record {
         Ok(writer.map(|writer| Writer { size: whole.unwrap_or_default(), ..writer }))
     }
 
-    /// Appends a line, durably, or not at all. Returns the bytes of the log then. Blocks for the disk.
+    /// Appends a line, durably, or not at all. Returns the new size of the log. Blocks for the disk.
     pub(crate) fn append(&self, line: &Line) -> io::Result<u64> {
         durable::create_private_folder(&self.folder)?;
         let (path, bytes) = (self.log(), encode(line)?);
@@ -235,7 +237,7 @@ impl Record {
         let mut file = OpenOptions::new().create(true).append(true).open(&path)?;
         let before = file.metadata()?.len();
         if let Err(error) = file.write_all(&bytes).and_then(|()| file.sync_data()) {
-            // Half a line would damage the one that follows.
+            // Half a line would damage the next one.
             file.set_len(before)?;
             return Err(error);
         }
@@ -245,15 +247,15 @@ impl Record {
         Ok(before + bytes.len() as u64)
     }
 
-    /// Writes the log anew, durably, with what still counts, and removes the conversations of what is void. Returns its
-    /// bytes then. Blocks for the disk.
-    pub(crate) fn compact(&self, counting: &Counting) -> Result<u64, Error> {
+    /// Rewrites the log, durably, without what is void or superseded, and removes the conversations of void sessions.
+    /// Returns the new size. Blocks for the disk.
+    pub(crate) fn compact(&self, retention: &Retention) -> Result<u64, Error> {
         durable::write_file_with(&self.log(), |out| {
-            let written = self.each(|bytes, mut line| {
-                match counting.of(&mut line) {
-                    Counts::All => out.write_all(bytes)?,
-                    Counts::Partly => out.write_all(&encode(&line)?)?,
-                    Counts::Not => {}
+            let written = self.for_each_line(|bytes, mut line| {
+                match retention.apply_to(&mut line) {
+                    Keep::All => out.write_all(bytes)?,
+                    Keep::Partly => out.write_all(&encode(&line)?)?,
+                    Keep::Not => {}
                 }
                 Ok(true)
             });
@@ -261,18 +263,18 @@ impl Record {
         })?;
         durable::sync_folder(&self.folder)?;
         let blobs = self.blobs();
-        counting.void().try_for_each(|gone| blobs.forget(gone).map(drop)).map_err(io::Error::other)?;
+        retention.void().try_for_each(|gone| blobs.forget(gone).map(drop)).map_err(io::Error::other)?;
         Ok(self.size())
     }
 
-    /// Removes the conversations of a session but these. Blocks for the disk.
+    /// Removes the conversations of a session except these. Blocks for the disk.
     pub(crate) fn keep_only(&self, session: &SessionId, current: &[ManifestId]) -> Result<(), Error> {
         let collected = self.blobs().collect(session, current);
         collected.map(drop).map_err(|error| io::Error::other(error.to_string()).into())
     }
 
     /// Removes conversations of sessions that are not recorded. Blocks for the disk.
-    pub(crate) fn clean(&self, writer: &Writer) -> io::Result<()> {
+    pub(crate) fn remove_unrecorded(&self, writer: &Writer) -> io::Result<()> {
         let blobs = self.blobs();
         let recorded: BTreeSet<PathBuf> = writer.sessions.keys().map(|session| blobs.folder_of(session)).collect();
         let there = fs::read_dir(self.folder.join("blobs")).into_iter().flatten().flatten().map(|entry| entry.path());

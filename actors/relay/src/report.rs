@@ -1,4 +1,4 @@
-//! What is told of the team: its state, its members, what would be published, and what was.
+//! Report on the team: state, members, pending and published sessions.
 
 use baton_conversation::record::{SessionId, Timestamp};
 use baton_events::projection::table::SessionTable;
@@ -18,7 +18,7 @@ use crate::team::{Team, is_shared, machine};
 
 /// Most bytes of lines in one preview.
 const PREVIEW_BYTES: usize = 256 * 1024;
-/// Most sessions whose problems are told.
+/// Most sessions whose problems are listed.
 const MOST_PROBLEMS: usize = 10;
 
 impl From<Invited> for RelayInvitation {
@@ -27,7 +27,7 @@ impl From<Invited> for RelayInvitation {
     }
 }
 
-fn out(text: &str) -> String {
+fn redacted(text: &str) -> String {
     redact(text).into_owned()
 }
 
@@ -52,7 +52,7 @@ impl Team {
                 since = since.into_iter().chain(row.state.episode.as_ref().map(|episode| episode.at)).min();
             }
         }
-        // What ended before everything was published has waited only since it is shared.
+        // A session that ended earlier has waited only since it is shared.
         behind.seconds = since.map_or(0, |since| seconds(since.max(state.level_at.unwrap_or(since))));
         let unpublished = || state.unpublished().next();
         behind.why = Some(&behind).filter(|it| it.events > 0).and_then(|_| state.problem.clone().or_else(unpublished));
@@ -65,7 +65,7 @@ impl Team {
             why: state.held.values().next().map(|held| held.why.clone()).or(unread.and(state.problem.clone())),
         };
         let mut problems: Vec<String> =
-            state.problem.iter().chain(&state.warnings).map(|problem| out(problem)).collect();
+            state.problem.iter().chain(&state.warnings).map(|problem| redacted(problem)).collect();
         problems.extend(state.unpublished().take(MOST_PROBLEMS));
         if !state.lost.is_empty() {
             problems.push(format!(
@@ -73,7 +73,7 @@ impl Team {
                 state.lost.len()
             ));
         }
-        let left = own.filter(|_| !relay.enabled).map_or(0, |own| self.hidden_of(own).len());
+        let left = own.filter(|_| !relay.enabled).map_or(0, |own| self.hidden_on_relay(own).len());
         if left > 0 {
             problems.push(format!(
                 "{left} sessions that were forgotten or deleted here are removed from the relay once it is resumed"
@@ -83,32 +83,32 @@ impl Team {
         match disagreeing.filter(|shared| !shared.agrees).count() {
             0 => {}
             count => problems.push(format!(
-                "{count} sessions do not come to what their writers have; this version of Baton may be older than theirs"
+                "{count} sessions differ from their authors' version; Baton may be out of date here: update it"
             )),
         }
-        match state.shown_of_one() {
+        match state.duplicate_count() {
             0 => {}
             count => problems.push(format!(
-                "{count} sessions are published by several members; of each the one is shown that was here first"
+                "{count} sessions are published by several members; of each the first one received is shown"
             )),
         }
-        if let Some((count, why)) = state.refused_of(None) {
-            problems.push(format!("{count} messages of nobody who is known were refused, the last one: {why}"));
+        if let Some((count, why)) = state.refused_frames(None) {
+            problems.push(format!("{count} messages from unknown writers were refused; the last: {why}"));
         }
         match own.map_or(0, |own| own.withheld.len()) {
             0 => {}
             count => problems.push(format!(
                 "{count} sessions were withdrawn from the team by another state of this home (a backup, or a copy), and are \
                  not published; `baton forget` removes one here as well, `baton relay unshare PROJECT --retract` and \
-                 `share` publish a project's anew"
+                 `share` publish a project's again"
             )),
         }
         let writers = state.writers.values().map(|writer| {
-            let refused = state.refused_of(Some(&writer.id));
+            let refused = state.refused_frames(Some(&writer.id));
             let last_at = writer.sessions.values().map(|shared| shared.state.last_activity()).max();
             RelayWriter {
-                name: out(&state.name_of(writer)),
-                machine: out(&writer.machine),
+                name: redacted(&state.name_of(writer)),
+                machine: redacted(&writer.machine),
                 writer: writer.id.to_string(),
                 me: state.own.as_ref() == Some(&writer.id),
                 left: writer.has_left,
@@ -121,24 +121,25 @@ impl Team {
             }
         });
         RelayStatus {
-            relay: relay.url.as_deref().map(out),
+            relay: relay.url.as_deref().map(redacted),
             enabled: relay.enabled,
             connected: state.is_connected,
             name: self.own_name(relay),
             machine: machine(),
             writer: state.own.as_ref().map(ToString::to_string),
             files: state.own_name().map(|name| name.to_string()),
-            share: relay.share.iter().map(|project| out(project)).collect(),
+            share: relay.share.iter().map(|project| redacted(project)).collect(),
             lag: RelayLag { out: behind, incoming },
             writers: writers.collect(),
             problems,
         }
     }
 
-    /// What sharing a project means, or what is owed of all shared ones. Blocks for reads of manifests.
-    pub fn totals(&self, project: Option<&str>) -> RelayPreview {
+    /// How much sharing a project would publish, or how much is pending in all shared ones. Blocks for reads of
+    /// manifests.
+    pub fn sharing_totals(&self, project: Option<&str>) -> RelayPreview {
         let (table, settings) = (self.options.table.now(), self.options.settings.now());
-        let mut preview = RelayPreview { project: project.map(out), ..RelayPreview::default() };
+        let mut preview = RelayPreview { project: project.map(redacted), ..RelayPreview::default() };
         preview.was_shared = project.is_some_and(|project| settings.relay.share.iter().any(|known| known == project));
         for (id, row) in table.iter() {
             let is_asked = match project {
@@ -166,7 +167,7 @@ impl Team {
     /// If it is unknown, or cannot be read.
     pub fn preview(&self, table: &SessionTable, id: &SessionId) -> Result<RelayPreview, Error> {
         let row = table.get(id).ok_or_else(|| Error::Refused(format!("no session {id} is known")))?;
-        let draft = self.drafts().of(id, row, None).map_err(|error| Error::Failed(error.to_string()))?;
+        let draft = self.drafts().prepare(id, row, None).map_err(|error| Error::Failed(error.to_string()))?;
         let events = draft.events.iter().map(|(_, event)| StoredEvent::new(event));
         let events = events.map(|event| serde_json::to_string(&event).unwrap_or_default());
         let mut preview = RelayPreview { sessions: 1, lines: events.collect(), ..RelayPreview::default() };
@@ -190,8 +191,8 @@ impl Team {
         Ok(preview)
     }
 
-    /// What others were asked to remove, and who has.
-    pub fn forgotten(&self) -> RelayRemovals {
+    /// The sessions that others were asked to remove, and who has removed them.
+    pub fn removals(&self) -> RelayRemovals {
         let state = self.state();
         let Some(own) = state.own.as_ref().and_then(|own| state.writers.get(own)) else {
             return RelayRemovals::default();
@@ -205,21 +206,24 @@ impl Team {
             let has_done = |writer: &&&Writer| writer.acknowledged.get(own.id.as_str()) >= Some(&tombstone.notice);
             let (done, waiting): (Vec<_>, Vec<_>) = others.iter().partition(has_done);
             let names = |writers: Vec<&&Writer>| {
-                writers.iter().map(|writer| out(&format!("{} on {}", state.name_of(writer), writer.machine))).collect()
+                writers
+                    .iter()
+                    .map(|writer| redacted(&format!("{} on {}", state.name_of(writer), writer.machine)))
+                    .collect()
             };
             RelayRemoved { session_id: session.to_string(), removed_by: names(done), waiting_for: names(waiting) }
         });
         RelayRemovals { forgotten: removed.collect() }
     }
 
-    /// What was published, the last first. Blocks for the disk.
+    /// What was published, latest first. Blocks for the disk.
     ///
     /// # Errors
     ///
     /// If the record cannot be read.
-    pub fn published(&self, limit: usize) -> Result<RelayLog, Error> {
+    pub fn recently_published(&self, limit: usize) -> Result<RelayLog, Error> {
         let Some(own) = self.state().own.clone() else { return Ok(RelayLog::default()) };
-        let lines = Record::new(&self.folder, &own).last(limit, |line| line.sequence > 0);
+        let lines = Record::new(&self.folder, &own).last_lines(limit, |line| line.sequence > 0);
         let lines = lines.map_err(|error| Error::Failed(error.to_string()))?;
         Ok(RelayLog { published: lines.iter().rev().map(entry).collect() })
     }
@@ -238,7 +242,7 @@ fn entry(line: &Line) -> RelayEntry {
     RelayEntry {
         at: line.at.to_string(),
         session_id: line.batch.as_ref().map(|batch| batch.session.to_string()),
-        what: said.into_iter().chain(events).map(|what| out(&what)).collect(),
+        what: said.into_iter().chain(events).map(|what| redacted(&what)).collect(),
         items: line.items
             + conversation.iter().flat_map(|it| &it.chunks).map(|chunk| chunk.items).fold(0, u64::saturating_add),
         sequence: line.sequence,

@@ -5,10 +5,10 @@
 //!   4       1     1     4     16     16      8       24                                            64
 //! ```
 //!
-//! What stands before the sealed message is authenticated with it, so that a frame cannot be put into another stream or
-//! in another place. An object, a chunk of a conversation, is `nonce | XChaCha20-Poly1305(zstd(lines))`: the batch that
-//! names it by its hash is signed, and the name of its stream is authenticated with it. Its nonce is derived from the key
-//! and the lines, so that the same chunk is the same object however often it is sealed.
+//! The header is authenticated with the sealed message, so that a frame cannot be moved to another stream or position.
+//! An object, a chunk of a conversation, is `nonce | XChaCha20-Poly1305(zstd(lines))`: the batch that names it by its
+//! hash is signed, and the name of its stream is authenticated with it. Its nonce is derived from the key and the
+//! lines, so that sealing the same chunk again gives the same object.
 
 use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{XChaCha20Poly1305, XNonce};
@@ -31,7 +31,7 @@ pub(crate) const MAX_FRAME_BYTES: usize = MAX_MESSAGE_BYTES + 64 * 1024;
 /// Shortest frame.
 pub(crate) const MIN_FRAME_BYTES: usize = HEADER + NONCE + TAG + SIGNATURE;
 
-/// What a frame holds.
+/// The kind of a frame's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A notice, sealed by the key of the epoch.
@@ -52,18 +52,18 @@ impl Kind {
     }
 }
 
-/// What can be read of a frame without any key.
+/// The part of a frame that can be read without a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
-    /// What it holds.
+    /// The kind of its content.
     pub(crate) kind: Kind,
-    /// The epoch of the key that it, or its stream's key, is sealed by.
+    /// The epoch of the team key that seals it, or its stream's key.
     pub(crate) epoch: u32,
     /// Its writer.
     pub(crate) writer: Name,
     /// Its stream.
     pub(crate) stream: Name,
-    /// Its place in the stream, from 1.
+    /// Its sequence in the stream, from 1.
     pub(crate) sequence: u64,
 }
 
@@ -95,12 +95,12 @@ pub(crate) enum Error {
     /// It was not sealed by this key, or was changed.
     #[error("it cannot be unsealed")]
     Sealed,
-    /// It cannot be unpacked within the bound.
+    /// It cannot be decompressed within the bound.
     #[error("it cannot be unpacked: {0}")]
     Packed(String),
 }
 
-/// A frame, split and not yet believed.
+/// A frame, split but not yet verified.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame<'a> {
     /// Its header.
@@ -137,7 +137,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     ///
-    /// If it is none of this version.
+    /// If its version is not this one.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         let version = bytes.strip_prefix(MAGIC).and_then(|rest| rest.first()).ok_or(Error::NoFrame)?;
         if *version > VERSION {
@@ -164,7 +164,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     ///
-    /// If it was not this writer.
+    /// If this writer did not sign it.
     pub(crate) fn verify(&self, key: &VerifyingKey) -> Result<(), Error> {
         key.verify_strict(self.signed, &Signature::from_bytes(&self.signature)).map_err(|_| Error::Signature)
     }
@@ -173,7 +173,7 @@ impl<'a> Frame<'a> {
     ///
     /// # Errors
     ///
-    /// If the key is another one, the frame was changed, or the message is too long.
+    /// If the key is wrong, the frame was changed, or the message is too long.
     pub(crate) fn unseal(&self, key: &Secret) -> Result<Vec<u8>, Error> {
         unpack(&decrypt(key, &self.nonce, self.sealed, self.before)?, MAX_MESSAGE_BYTES)
     }
@@ -186,7 +186,7 @@ impl<'a> Frame<'a> {
 /// If the message cannot be sealed.
 pub(crate) fn seal_object(lines: &[u8], key: &Secret, place: &[u8]) -> Result<Vec<u8>, String> {
     let packed = pack(lines)?;
-    // Of what is encrypted, so that another version of the compression has another nonce.
+    // Derived from the compressed bytes, so that another version of the compression has another nonce.
     let nonce: [u8; NONCE] = key.nonce_for(&[place, &packed].concat());
     let sealed = encrypt(key, &nonce, &packed, place)?;
     Ok([&nonce[..], &sealed].concat())
@@ -196,7 +196,7 @@ pub(crate) fn seal_object(lines: &[u8], key: &Secret, place: &[u8]) -> Result<Ve
 ///
 /// # Errors
 ///
-/// If the key or the place is another one, the object was changed, or it is longer.
+/// If the key or the place is wrong, the object was changed, or it is longer.
 pub(crate) fn unseal_object(object: &[u8], key: &Secret, place: &[u8], most: usize) -> Result<Vec<u8>, Error> {
     if object.len() < NONCE + TAG {
         return Err(Error::NoFrame);

@@ -1,6 +1,6 @@
 //! The team as this home knows it, and the rounds that keep it current.
 //!
-//! One task runs them. A round takes in what came, then publishes what is owed; it begins when the relay, the session
+//! One task runs them. A round receives what is new, then publishes what is owed; it begins when the relay, the session
 //! table or the settings have changed. A relay that cannot be reached is tried again with growing pauses, and nothing
 //! else waits for it.
 
@@ -46,7 +46,7 @@ pub(crate) use state::{Given, State};
 /// Pauses between attempts to reach the relay.
 const RETRY: Duration = Duration::from_secs(1);
 const RETRY_MOST: Duration = Duration::from_secs(60);
-/// How long changes are gathered.
+/// How long changes are collected before a round.
 const GATHER: Duration = Duration::from_millis(25);
 /// Longest time without a round.
 const IDLE: Duration = Duration::from_secs(20);
@@ -57,17 +57,17 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 pub struct Options {
     /// The home.
     pub home: PathBuf,
-    /// Settings; `relay.*` among them.
+    /// Settings, including `relay.*`.
     pub settings: SettingsReader,
     /// The sessions of this home.
     pub table: TableReader,
     /// Their events.
     pub journal: Arc<dyn Journal>,
-    /// Their conversations, through which those of others are read as well.
+    /// The store of conversations, which also reads those of others.
     pub chunks: Arc<ChunkStore>,
     /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Removes sessions that others have withdrawn from the files of the memory.
+    /// Erases sessions that others have withdrawn from the memory's files.
     pub purge: Purge,
 }
 
@@ -80,10 +80,10 @@ pub struct Team {
     /// The folder of keys and records.
     pub(crate) folder: PathBuf,
     state: Mutex<State>,
-    /// Held over a round, and by whoever joins or leaves.
+    /// Held during a round, and while joining or leaving.
     pub(crate) round: tokio::sync::Mutex<Option<Member>>,
     others: watch::Sender<Others>,
-    /// Held while something is added to this home's own record: several sessions are published at once.
+    /// Held while this home's own record is written: several sessions are published at once.
     recording: Arc<tokio::sync::Mutex<()>>,
     nudged: Notify,
 }
@@ -94,14 +94,14 @@ pub(crate) struct Member {
     pub(crate) keys: Keys,
     pub(crate) relay: Arc<dyn Relay>,
     cursor: String,
-    /// True once everything that was there when it connected is taken in.
+    /// True once everything that was there at connection time is received.
     is_current: bool,
-    /// When everything was last received again.
+    /// When everything was last received from the start.
     received_again: Option<Timestamp>,
 }
 
 impl Team {
-    /// The team as it was left. Blocks for reads of what was recorded; nothing outside of the home is opened.
+    /// The team as recorded on disk. Blocks for these reads; opens nothing outside the home.
     pub fn new(options: Options) -> Self {
         let team = Self {
             folder: options.home.join("relay"),
@@ -118,7 +118,7 @@ impl Team {
         {
             tracing::warn!(error, "what others published is not shown until the relay is opened");
         }
-        team.show_own(&settings.relay);
+        team.publish_own_name(&settings.relay);
         team
     }
 
@@ -143,8 +143,8 @@ impl Team {
             *state =
                 State { writers, names, admin, own: Some(own), is_copied, may_receive_again: true, ..State::default() };
         }
-        self.look_at_projects();
-        self.publish_others();
+        self.find_repositories();
+        self.republish_all();
         Ok(keys)
     }
 
@@ -157,7 +157,7 @@ impl Team {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has a round begin soon.
+    /// Makes a round begin soon.
     pub(crate) fn nudge(&self) {
         self.nudged.notify_one();
     }
@@ -177,14 +177,14 @@ impl Team {
     async fn rounds(self: &Arc<Self>) {
         let (mut settings, mut table) = (self.options.settings.clone(), self.options.table.clone());
         let (mut pause, mut look, mut waited) = (RETRY, LOOK_AGAIN, 0);
-        // When what has failed is tried again.
+        // When failed work is tried again.
         let mut due = Instant::now();
         loop {
             let now = settings.newest();
             table.mark_seen();
-            self.show_own(&now.relay);
+            self.publish_own_name(&now.relay);
             if !now.relay.enabled || now.relay.url.is_none() {
-                // While it is paused, what was taken in stays.
+                // While it is paused, received sessions stay.
                 *self.round.lock().await = None;
                 self.state().is_connected = false;
                 tokio::select! {
@@ -200,7 +200,7 @@ impl Team {
                 let done = self.round(&mut round, &now).await;
                 if let Err(problem) = &done {
                     tracing::debug!(problem, "relay not current");
-                    // It is opened anew.
+                    // The relay is reopened.
                     *round = None;
                 }
                 (done, round.as_ref().map(|member| (member.relay.clone(), member.cursor.clone())))
@@ -212,7 +212,8 @@ impl Team {
             }
             let wait = async {
                 match &news {
-                    // Invitations expire also if nothing else happens, and a server that restarts may not tell all news.
+                    // Invitations expire even if nothing else happens, and a restarting server may not announce all
+                    // news.
                     Some((relay, cursor)) => drop(tokio::time::timeout(IDLE, relay.changed(cursor)).await),
                     None => tokio::time::sleep(pause).await,
                 }
@@ -222,7 +223,7 @@ impl Team {
                 let waiting = state.unpublished.len() + state.undestroyed.len();
                 state.held_frames().count() + waiting + state.warnings.len() + usize::from(state.owes_later)
             };
-            // What does not change is looked at less and less often.
+            // A quiet relay is read less and less often.
             look = match waiting == waited {
                 false => LOOK_AGAIN,
                 true if holds_back => look,
@@ -248,19 +249,19 @@ impl Team {
                     Ok(()) => true,
                     Err(_) => return,
                 },
-                // Somebody asks for it.
+                // A person asks for it.
                 () = self.nudged.notified() => true,
             };
             if is_due {
                 due = Instant::now();
             }
-            // What comes together is published together.
+            // Changes that come together are published together.
             tokio::time::sleep(GATHER).await;
             pause = if is_down { (2 * pause).min(RETRY_MOST) } else { RETRY };
         }
     }
 
-    /// One round: connect, take in, publish.
+    /// One round: connect, receive, publish.
     async fn round(self: &Arc<Self>, round: &mut Option<Member>, settings: &Arc<Settings>) -> Result<(), String> {
         if round.as_ref().is_none_or(|member| member.settings != settings.relay) {
             *round = None;
@@ -269,29 +270,29 @@ impl Team {
         let Some(member) = round else { return Ok(()) };
         let mut is_all = self.receive(member).await?;
         while self.adopt_keys(member).await? {
-            // What was sealed by them could not be opened before.
+            // Frames sealed by the new keys could not be opened before.
             is_all = self.receive(member).await?;
         }
         if !is_all {
-            // Nothing is published before everything is known; and settings may have changed.
+            // Publish only once everything was received; settings may have changed meanwhile.
             self.nudge();
             return Ok(());
         }
         member.is_current = true;
-        self.check_member(member)?;
-        self.look_back(member).await?;
+        self.check_may_publish(member)?;
+        self.check_for_losses(member).await?;
         self.withdraw_expired(member).await.map_err(|error| error.to_string())?;
         self.introduce(member).await?;
-        self.acknowledge(member).await?;
-        self.look_at_projects();
-        self.forget(member).await;
+        self.acknowledge_removals(member).await?;
+        self.find_repositories();
+        self.retract_hidden(member).await;
         let published = self.publish(member).await;
         self.compact().await?;
         published
     }
 
-    /// Fails if nothing may be published by this home.
-    fn check_member(&self, member: &Member) -> Result<(), String> {
+    /// Fails if this home may not publish.
+    fn check_may_publish(&self, member: &Member) -> Result<(), String> {
         let state = self.state();
         let own = member.keys.writer();
         let why = match state.writers.get(&own) {
@@ -315,7 +316,7 @@ impl Team {
         let (team, of) = (self.clone(), settings.clone());
         let keys = blocking(move || team.read_keys(&of)).await?;
         let url = settings.url.clone().unwrap_or_default();
-        // Before anything else is read: it may be tried again for days.
+        // Before anything else is read, because this may be retried for days.
         let relay = opening::open(&url, settings, Some(keys.team.team_name())).await;
         let relay = relay.map_err(|error| error.to_string())?;
         let (team, of) = (self.clone(), settings.clone());
@@ -329,8 +330,8 @@ impl Team {
         Ok(Member { settings: settings.clone(), keys, relay, cursor, is_current: false, received_again: None })
     }
 
-    /// Nothing of others is shown any more.
-    pub(crate) async fn forget_all(&self) {
+    /// Removes the sessions of others from answers.
+    pub(crate) async fn hide_others(&self) {
         *self.round.lock().await = None;
         *self.state() = State::default();
         let ids: Vec<SessionId> = self.others.borrow().iter().map(|(id, _)| id.clone()).collect();
@@ -364,7 +365,7 @@ impl Team {
         Outbound { relay: &*member.relay, keys: &member.keys, folder, recording, now, goes_on: &|| true }
     }
 
-    /// Applies what was recorded.
+    /// Applies a recorded change.
     fn apply(&self, member: &Member, mut change: Change) {
         let session = change.line.batch.as_ref().map(|batch| batch.session.clone());
         {
@@ -381,15 +382,15 @@ impl Team {
         }
         let line = change.line;
         match (session, line.notice.map(|notice| notice.said)) {
-            (Some(session), _) => self.show(&session),
-            // By them it is told who has a session, and how they are named.
-            (None, Some(Said::Joined { .. } | Said::Left | Said::Removed { .. })) => self.publish_others(),
+            (Some(session), _) => self.republish_row(&session),
+            // Membership affects whose session is shown, and under which name.
+            (None, Some(Said::Joined { .. } | Said::Left | Said::Removed { .. })) => self.republish_all(),
             _ => {}
         }
     }
 }
 
-/// True if a person shares the project of a session, and the session may be shown at all.
+/// True if a session may be shown and its project is shared.
 pub(crate) fn is_shared(table: &SessionTable, settings: &Settings, id: &SessionId, row: &Row) -> bool {
     let is_untracked = matches!(row.state.phase, Phase::Unindexed(UnindexedReason::Untracked));
     let share = &settings.relay.share;
@@ -425,7 +426,7 @@ fn read_writers(folder: &Path, own: &WriterId) -> Result<BTreeMap<WriterId, Writ
         let folded = match record.fold(&id) {
             Err(record::Error::Damaged { line, whole }) => {
                 tracing::warn!(line, writer = %id, "record of a member is damaged, it is received again from there");
-                // First, so that it is received again whatever happens.
+                // First, so that it is received again even after a crash.
                 intake::forget_cursor(folder).map_err(failed)?;
                 record.cut_off(whole).map_err(failed)?;
                 is_cut = true;
@@ -435,13 +436,13 @@ fn read_writers(folder: &Path, own: &WriterId) -> Result<BTreeMap<WriterId, Writ
         };
         let Some(mut writer) = folded.map_err(failed)? else { continue };
         record.cut_off(writer.size).map_err(failed)?;
-        // A crash may have come before a removal. Of this home's own, the relay is cleared first.
+        // A crash may have prevented a removal. For this home's own record, the relay is cleared first.
         if !writer.void.is_empty() {
-            writer.size = record.compact(&writer.counting()).map_err(failed)?;
+            writer.size = record.compact(&writer.retention()).map_err(failed)?;
             writer.void.clear();
         }
         if id != *own && !is_cut {
-            record.clean(&writer).map_err(failed)?;
+            record.remove_unrecorded(&writer).map_err(failed)?;
         }
         writers.insert(id, writer);
     }

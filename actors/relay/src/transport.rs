@@ -1,4 +1,4 @@
-//! What carries sealed messages between the members of a team, without understanding them.
+//! The contract of a relay, which carries sealed messages between the members of a team without understanding them.
 
 use std::pin::Pin;
 
@@ -18,7 +18,7 @@ pub(crate) struct Stream {
     pub(crate) stream: Name,
 }
 
-/// Something that lies beside the streams.
+/// An address outside the streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Slot {
     /// Immutable; named by the hash of its content.
@@ -27,7 +27,7 @@ pub(crate) enum Slot {
     Named(Name),
 }
 
-/// Why a relay did not do what was asked.
+/// Why a call of a relay failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Error {
     /// It cannot be reached, or refuses; trying again may help.
@@ -42,11 +42,10 @@ pub(crate) enum Error {
         /// The sequence of its last frame.
         actual: u64,
     },
-    /// What is asked cannot be kept there.
+    /// The content cannot be stored there.
     #[error("{0}")]
     Refused(String),
-    /// What lies in one place cannot be read or removed: it is longer than anything that belongs there, no file, or not
-    /// permitted. Everything else can.
+    /// A single entry cannot be read or removed: too long, not a file, or not permitted. Everything else works.
     #[error("{0}")]
     Place(String),
 }
@@ -56,13 +55,13 @@ pub(crate) enum Error {
 pub(crate) struct Received {
     /// The frames.
     pub(crate) frames: Vec<Vec<u8>>,
-    /// Where to go on. Only the relay that made it understands it.
+    /// Where to continue. Only the relay that made it understands it.
     pub(crate) cursor: String,
     /// True if there is more already.
     pub(crate) more: bool,
-    /// What could not be read of single writers.
+    /// Problems with reading individual writers.
     pub(crate) problems: Vec<String>,
-    /// True if what was there when the cursor was made is there no more, without having been purged stream by stream.
+    /// True if messages that existed when the cursor was made are gone without having been purged stream by stream.
     pub(crate) is_set_back: bool,
 }
 
@@ -79,35 +78,36 @@ pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> +
 ///   the order of publishing, where the relay can keep it.
 /// * **A cursor never skips.** Receiving from a cursor gives every frame published since that is still there. A cursor
 ///   that the relay does not know, such as an empty one, begins at the start.
-/// * **A purged stream keeps its sequence**, so that nothing can be put in the place of what was removed; its frames
-///   are received no more.
+/// * **A purged stream keeps its sequence**, so that nothing can replace what was removed; its frames are no longer
+///   received.
 /// * **Everything read is bounded**, whoever wrote it: frames by [`MAX_FRAME_BYTES`](crate::seal::MAX_FRAME_BYTES),
 ///   slots by [`MAX_OBJECT_BYTES`], one answer by a few megabytes.
 pub(crate) trait Relay: Send + Sync {
     /// Appends a frame as the one after `expected`.
     fn publish(&self, stream: Stream, expected: u64, frame: Vec<u8>) -> Pending<'_, ()>;
 
-    /// Frames of all writers behind a cursor.
+    /// Frames of all writers after a cursor.
     fn receive<'a>(&'a self, cursor: &'a str) -> Pending<'a, Received>;
 
     /// The sequence of a stream's last frame, purged or not; 0 if there is none.
     fn head(&self, stream: Stream) -> Pending<'_, u64>;
 
-    /// Stores something; an object that is there already stays.
+    /// Stores the content of a slot; an existing object stays.
     fn put(&self, slot: Slot, bytes: Vec<u8>) -> Pending<'_, ()>;
 
-    /// Reads something.
+    /// Reads a slot.
     fn get(&self, slot: Slot) -> Pending<'_, Option<Vec<u8>>>;
 
-    /// Deletes something; what is not there is no error.
+    /// Deletes a slot; a missing one is no error.
     fn delete(&self, slot: Slot) -> Pending<'_, ()>;
 
     /// Removes the frames of a stream.
     fn purge(&self, stream: Stream) -> Pending<'_, ()>;
 
-    /// Has a stream that does not reach a sequence go on behind it, without frames: the relay has lost them.
-    fn raise(&self, stream: Stream, sequence: u64) -> Pending<'_, ()>;
+    /// Makes a stream continue after `sequence`, without the frames up to it, which the relay has lost. Does nothing if
+    /// the stream has reached it.
+    fn continue_after(&self, stream: Stream, sequence: u64) -> Pending<'_, ()>;
 
-    /// Resolves when there may be something behind a cursor. Wakes now and then without reason.
+    /// Resolves when there may be frames after a cursor. May wake without any.
     fn changed<'a>(&'a self, cursor: &'a str) -> Pending<'a, ()>;
 }

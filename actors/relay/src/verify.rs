@@ -1,4 +1,4 @@
-//! Checks what was taken in of others: each line of their records, and each conversation against its hashes.
+//! Checks what was received from others: each line of their records, and each conversation against its hashes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,28 +8,28 @@ use baton_conversation::record::SessionId;
 
 use crate::keys::WriterId;
 use crate::membership::Error;
-use crate::record::{self, MadeOf, Record, Shared};
+use crate::record::{self, MadeOf, Record, SharedSession};
 use crate::team::Team;
 
-/// What was checked, and what is damaged.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Verified {
     /// Sessions.
     pub sessions: u64,
-    /// Records that are damaged: the writer's fingerprint, and how.
+    /// Damaged records: the writer's fingerprint, and the damage.
     pub damaged: Vec<(String, String)>,
 }
 
-/// The sessions of a writer, and those whose conversations are damaged, and how.
+/// The number of a writer's sessions, and the damage of those whose conversations are damaged.
 type Found = (u64, BTreeMap<SessionId, String>);
 
-/// Checks all records below `BATON_HOME/relay`, until `go_on`, which is told how many sessions are checked, says no.
-/// Changes nothing. Blocks for the disk.
+/// Checks all records below `BATON_HOME/relay` until `go_on`, called with the number of checked sessions, returns
+/// false. Changes nothing. Blocks for the disk.
 pub fn verify(relay: &Path, go_on: &mut dyn FnMut(u64) -> bool) -> Verified {
     let mut verified = Verified::default();
     for id in Record::writers(relay) {
         let before = verified.sessions;
-        match look(relay, &id, &mut |done| go_on(before + done)) {
+        match verify_writer(relay, &id, &mut |done| go_on(before + done)) {
             Ok((sessions, damaged)) => {
                 verified.sessions += sessions;
                 let damaged = damaged.into_iter().next();
@@ -43,14 +43,14 @@ pub fn verify(relay: &Path, go_on: &mut dyn FnMut(u64) -> bool) -> Verified {
     verified
 }
 
-fn look(relay: &Path, id: &WriterId, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Found, record::Error> {
+fn verify_writer(relay: &Path, id: &WriterId, go_on: &mut dyn FnMut(u64) -> bool) -> Result<Found, record::Error> {
     let record = Record::new(relay, id);
     let blobs = record.blobs();
-    // Conversations of this home's own are not kept twice.
-    let is_own = |shared: &Shared| shared.received || shared.made_of != MadeOf::default();
+    // This home's own conversations are not stored here.
+    let is_own = |shared: &SharedSession| shared.received || shared.made_of != MadeOf::default();
     let mut suspects = None::<BTreeMap<SessionId, String>>;
     loop {
-        // Nothing was received of them yet.
+        // Nothing was received from them yet.
         let Some(writer) = record.fold(id)? else { return Ok(Found::default()) };
         let (mut checked, mut damaged) = (0, BTreeMap::new());
         for (session, shared) in writer.sessions.iter().filter(|(_, shared)| !is_own(shared)) {
@@ -67,7 +67,7 @@ fn look(relay: &Path, id: &WriterId, go_on: &mut dyn FnMut(u64) -> bool) -> Resu
                 damaged.insert(session.clone(), error.to_string());
             }
         }
-        // What is received meanwhile replaces conversations: what seems damaged is looked at again.
+        // Conversations may be replaced during the check: check those that seem damaged once more.
         if damaged.is_empty() || suspects.is_some() {
             return Ok((writer.sessions.len() as u64, damaged));
         }
@@ -76,11 +76,11 @@ fn look(relay: &Path, id: &WriterId, go_on: &mut dyn FnMut(u64) -> bool) -> Resu
 }
 
 impl Team {
-    /// Fetches conversations of others again that are damaged, and receives records that are.
+    /// Fetches damaged conversations of others again, and receives damaged records again.
     ///
     /// # Errors
     ///
-    /// If the relay cannot be reached, or what is damaged cannot be replaced. It stays as it is.
+    /// If the relay cannot be reached, or damaged data cannot be replaced, which then stays as it is.
     pub async fn fetch_damaged(self: &Arc<Self>) -> Result<(), Error> {
         if !self.options.settings.now().relay.enabled {
             return Ok(());
@@ -88,17 +88,17 @@ impl Team {
         let folder = self.folder.clone();
         let looking = baton_base::task::spawn_blocking(move || {
             let writers = Record::writers(&folder).into_iter();
-            let look = |id: WriterId| (look(&folder, &id, &mut |_| true).map(|(_, damaged)| damaged), id);
+            let look = |id: WriterId| (verify_writer(&folder, &id, &mut |_| true).map(|(_, damaged)| damaged), id);
             writers.map(look).collect::<Vec<_>>()
         });
         let found = looking.await.map_err(|error| Error::Failed(error.to_string()))?;
         let mut round = self.round.lock().await;
         if found.iter().any(|(found, _)| found.is_err()) {
-            // Once the relay is open, records are read anew, and those that are damaged are received again.
+            // Opening the relay rereads the records and receives damaged ones again.
             self.state().is_stale = true;
             *round = None;
         }
-        let member = self.member(&mut round).await?;
+        let member = self.connected_member(&mut round).await?;
         for (damaged, writer) in found {
             for session in damaged.unwrap_or_default().into_keys() {
                 self.fetch_again(member, &writer, &session).await.map_err(Error::Failed)?;

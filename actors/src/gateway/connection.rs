@@ -108,7 +108,7 @@ impl Client for LineWriter {
         self.stopping.clone()
     }
 
-    fn stay(&self) -> bool {
+    fn hold_open(&self) -> bool {
         self.slot.hold_open()
     }
 }
@@ -230,14 +230,14 @@ async fn greet(line: &[u8], parts: &DaemonParts, out: &LineWriter) -> io::Result
             _ => "client",
         };
         if let Some(directory) = &hello.claude_config_dir {
-            root_refused = parts.roots.name(directory, named_by, &hello.works_in).await.err();
+            root_refused = parts.roots.admit_claude_code(directory, named_by, &hello.works_in).await.err();
         }
         if let Some(directory) = &hello.codex_home {
-            codex_refused = parts.roots.name_of(Agent::Codex, directory, named_by, &hello.works_in).await.err();
+            codex_refused = parts.roots.admit(Agent::Codex, directory, named_by, &hello.works_in).await.err();
         }
         for (name, directory) in &hello.directories {
             if let Some(agent) = Agent::parse(name)
-                && let Err(why) = parts.roots.name_of(agent, directory, named_by, &hello.works_in).await
+                && let Err(why) = parts.roots.admit(agent, directory, named_by, &hello.works_in).await
             {
                 refused.insert(name.clone(), redacted(&why));
             }

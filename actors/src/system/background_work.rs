@@ -10,7 +10,7 @@ use baton_tracking::embedding;
 use baton_tracking::enricher::Enriching;
 use baton_tracking::hooks;
 use baton_upkeep::compaction::Upkeep;
-use baton_upkeep::tombstones;
+use baton_upkeep::cut_tombstones;
 
 /// The work that is ended by its handle when the daemon stops; the rest ends with the stop signal.
 pub(super) struct BackgroundWork {
@@ -34,7 +34,7 @@ pub(super) fn start(parts: &Arc<DaemonParts>, tasks: &TaskSupervisor, strays: BT
     let (log, table) = (parts.info.home.join("log"), parts.catalog.table.clone());
     let (supervisor, indexer) = (parts.supervisor.clone(), parts.indexer.clone());
     tasks.spawn("tombstones", move || {
-        tombstones::forget_again(log.clone(), table.clone(), supervisor.clone(), indexer.clone())
+        cut_tombstones::forget_again(log.clone(), table.clone(), supervisor.clone(), indexer.clone())
     });
     let embedding = embedding::Options {
         settings: parts.catalog.settings.clone(),

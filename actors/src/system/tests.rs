@@ -102,7 +102,7 @@ async fn an_indexer_that_is_torn_away_gives_its_memory_to_the_next() {
         let appended = parts.journal.append(StreamId::home(), SequenceNumber(round - 1), vec![new]).await.unwrap();
         let covered = parts.indexer.caught_up(appended.last, DEADLINE).await;
         assert_eq!(covered, Ok(appended.last), "round {round}");
-        assert_eq!(parts.indexer.memory(), (appended.last, None), "round {round}");
+        assert_eq!(parts.indexer.memory_state(), (appended.last, None), "round {round}");
     }
 }
 

@@ -61,7 +61,7 @@ pub struct ChunkStore {
     home: Option<PinnedFolder>,
     /// Held for reading while a note is written, so that unfinished notes can be told from leftovers.
     writing: Arc<RwLock<()>>,
-    /// Folders that hold conversations of others; see [`ChunkStore::read_also`].
+    /// Folders with conversations of others; see [`ChunkStore::read_also`].
     others: Arc<RwLock<BTreeMap<SessionId, PathBuf>>>,
 }
 
@@ -148,8 +148,8 @@ impl ChunkStore {
         self.folder.join(folder_name(session))
     }
 
-    /// Has a session's conversation read from this folder where the store itself does not have it, or no longer. It is
-    /// never written or removed there: it is somebody else's.
+    /// Also reads a session's conversation from this folder if the store does not have it; `None` stops that. The
+    /// folder belongs to another component and is never written to.
     pub fn read_also(&self, session: &SessionId, folder: Option<PathBuf>) {
         let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
         match folder {
@@ -240,8 +240,8 @@ impl ChunkStore {
         self.discard_if(name, |paths| !paths.is_empty() && paths.iter().all(is_words))
     }
 
-    /// Removes a folder that contains only notes, durably; any other folder is kept.
-    pub fn discard_notes(&self, name: &str) -> Result<Removed, Error> {
+    /// Removes a folder durably if it contains only notes; keeps any other.
+    pub fn discard_if_only_notes(&self, name: &str) -> Result<Removed, Error> {
         self.discard_if(name, |paths| paths.iter().all(|path| note::is_note_at(path)))
     }
 

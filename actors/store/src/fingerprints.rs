@@ -177,7 +177,7 @@ impl ForgottenSessions {
     }
 
     /// The forgotten session, other than `session`, that had one of these records.
-    pub fn copied_by(&self, session: &SessionId, mut marks: impl Iterator<Item = u64>) -> Option<SessionId> {
+    pub fn original_by_marks(&self, session: &SessionId, mut marks: impl Iterator<Item = u64>) -> Option<SessionId> {
         let kept = self.lock();
         let kept = kept.as_ref().ok()?;
         marks.find_map(|mark| kept.marks.get(&mark).filter(|of| *of != session).cloned())
@@ -274,7 +274,7 @@ mod tests {
         remains.keep(vec![(id("a"), vec![1, u64::MAX]), (id("b"), vec![7]), (id("empty"), Vec::new())]).unwrap();
         remains.keep_copy(id("c"), id("a")).unwrap();
         let check = |remains: &ForgottenSessions| {
-            let of = |session: &str, marks: &[u64]| remains.copied_by(&id(session), marks.iter().copied());
+            let of = |session: &str, marks: &[u64]| remains.original_by_marks(&id(session), marks.iter().copied());
             assert_eq!(of("x", &[3, 4, u64::MAX]), Some(id("a")));
             assert_eq!((of("a", &[1]), of("x", &[2])), (None, None), "itself, and nobody");
             assert_eq!(of("a", &[1, 7]), Some(id("b")));
@@ -289,7 +289,7 @@ mod tests {
         check(&ForgottenSessions::open(folder.path()));
         remains.keep(vec![(id("d"), vec![1, 5])]).unwrap();
         remains.lift(&[id("a"), id("b"), id("c")]).unwrap();
-        let of_x = |mark| remains.copied_by(&id("x"), std::iter::once(mark));
+        let of_x = |mark| remains.original_by_marks(&id("x"), std::iter::once(mark));
         assert_eq!((of_x(1), of_x(5)), (None, Some(id("d"))), "what is back is no secret in another either");
         remains.lift(&[id("d")]).unwrap();
         for remains in [&remains, &ForgottenSessions::open(folder.path())] {
@@ -305,7 +305,7 @@ mod tests {
         remains.keep_copy(id("c"), id("a")).unwrap();
         remains.keep_copy(id("d"), id("b")).unwrap();
         let check = |remains: &ForgottenSessions| {
-            let of_x = |mark| remains.copied_by(&id("x"), std::iter::once(mark));
+            let of_x = |mark| remains.original_by_marks(&id("x"), std::iter::once(mark));
             assert_eq!([1, 2, 3, 5].map(of_x), [None, None, Some(id("b")), Some(id("e"))]);
             assert_eq!((remains.original_of(&id("c")), remains.original_of(&id("d"))), (None, Some(id("b"))));
         };

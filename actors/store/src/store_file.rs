@@ -1,5 +1,5 @@
-//! Files that hold many sessions, each of which is read as a transcript of its own: databases, and text. Also the trees
-//! of files that were there before the databases.
+//! Files that contain many sessions, each read as its own transcript: databases and text files. Also the trees of files
+//! that preceded the databases.
 //!
 //! The path of a session in a file is virtual: that of the file, followed by the session's id.
 

@@ -1,7 +1,7 @@
-//! Forgetting: whoever keeps text of sessions is a [`TextKeeper`], and to forget is to go through all of them.
+//! Forgetting: every component that stores session text is a [`TextKeeper`], and forgetting is a loop over all of them.
 //!
-//! The log comes first: what is to go is recorded before anything is erased, and each keeper may be asked again. So
-//! whatever a crash interrupts, the next start or the next call completes.
+//! The log comes first: an erasure is recorded before anything is erased, and erasing may be repeated. So the next
+//! start or call completes what a crash interrupted.
 
 use std::ops::AddAssign;
 use std::pin::Pin;
@@ -14,28 +14,28 @@ use baton_events::session::Phase;
 
 use crate::chunks::Removed;
 
-/// How often all keepers are asked: what ran meanwhile may have put something back.
+/// How often all keepers erase: work that ran meanwhile may have put something back.
 const ROUNDS: usize = 2;
 
 /// What is to be erased.
 #[derive(Clone, Copy)]
 pub struct Erasure<'a> {
-    /// Sessions and memos. Of those that the log has forgotten everything goes, of others the text that was replaced.
+    /// Sessions and memos. Everything of a forgotten one is erased; of any other, the text that was replaced.
     pub sessions: &'a [SessionId],
-    /// The log says so up to here.
+    /// The position of the log that records it.
     pub position: Position,
     /// Called for each session whose conversation is gone.
     pub step: &'a (dyn Fn() + Send + Sync),
 }
 
-/// What came of it.
+/// The result of an erasure.
 #[derive(Debug, Default)]
 pub struct Report {
     /// What was removed.
     pub removed: Removed,
     /// Notes that keep text that people wrote.
     pub edited: Vec<String>,
-    /// Sessions of which replaced text stays, with the reason: trying again changes nothing.
+    /// Sessions whose replaced text stays, with the reason: a retry changes nothing.
     pub stays: Vec<(SessionId, String)>,
     /// What failed, and why.
     pub problems: Vec<String>,
@@ -62,7 +62,7 @@ impl From<Result<Removed, String>> for Report {
 /// A running erasure.
 pub type Erasing<'a> = Pin<Box<dyn Future<Output = Report> + Send + 'a>>;
 
-/// Whoever keeps text of sessions.
+/// A component that stores session text and must erase it when the session is forgotten.
 pub trait TextKeeper: Send + Sync {
     /// Counts the files that forgetting these sessions would remove. Blocks for the disk.
     ///
@@ -89,10 +89,10 @@ pub trait TextKeeper: Send + Sync {
     }
 }
 
-/// All of them, in the order in which they are asked.
+/// All keepers, in the order in which they erase.
 pub type TextKeepers = Vec<Arc<dyn TextKeeper>>;
 
-/// Has all keepers erase, and verifies that nothing is left. A failure of one does not stop the others.
+/// Makes all keepers erase, and verifies that nothing is left. A failure of one does not stop the others.
 pub async fn erase(keepers: &TextKeepers, erasure: Erasure<'_>) -> Report {
     let mut report = Report::default();
     let mut left = Vec::new();

@@ -8,8 +8,8 @@
 //!
 //! - A rewrite in the middle of a file that keeps its size and the last 4 KB before the offset is not noticed.
 
-mod beside;
 mod content;
+mod session_folder;
 pub mod working_directory;
 
 use std::io::{self, Read};
@@ -19,8 +19,8 @@ use baton_conversation::item::TitleSource;
 use baton_conversation::transcript::{self, Cursor, NullSink, Observation, OpenCalls, Reader, Sink, Source};
 use baton_events::session::{FileIdentity, TailDigest};
 
-use self::beside::Beside;
 use self::content::Content;
+use self::session_folder::SessionFolder;
 use crate::plain_file;
 use baton_base::{limits, transcript_file};
 
@@ -152,7 +152,7 @@ pub fn peek(source: Source, path: &str) -> Peek {
 /// conversation: a transcript that moves with its session may leave a few records at its old path, and Gemini CLI
 /// begins a file for each resume and goes on in the old one. Of the two forms of one transcript, the plain one takes
 /// over as soon as it exists.
-pub fn continues(source: Source, known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
+pub fn may_take_over(source: Source, known: &str, path: &str, offset: u64, tail: TailDigest) -> bool {
     let agent = source.agent;
     if content::is_beside_plain(agent, path) {
         return false;
@@ -231,13 +231,13 @@ fn read(start: &Start, open_calls: OpenCalls, sink: &mut dyn Sink, end: End) -> 
         End::At(to) => (to, u64::MAX),
     };
     let mut bytes = content.from(offset)?;
-    let beside = Beside::of_transcript(&start.path);
+    let session_folder = SessionFolder::of_transcript(&start.path);
     let wants_text = sink.wants_text();
-    let mut reader = Reader::new(start.source, start.cursor.clone(), open_calls, sink).with_spilled(&beside);
+    let mut reader = Reader::new(start.source, start.cursor.clone(), open_calls, sink).with_spilled(&session_folder);
     let (left, stood) = (end.saturating_sub(offset), end);
     let more = Lines { bytes: &mut *bytes, left, held: Vec::new(), enough }.feed(&mut reader)?;
     if wants_text && to_the_end && start.source.agent == Agent::ClaudeCode && !start.source.subagent {
-        beside.title().into_iter().for_each(|title| reader.add_title(TitleSource::Person, &title));
+        session_folder.title().into_iter().for_each(|title| reader.add_title(TitleSource::Person, &title));
     }
     if wants_text && to_the_end {
         let file = transcript::layout(start.source.agent).title.filter(|_| !start.source.subagent);

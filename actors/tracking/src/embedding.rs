@@ -1,4 +1,4 @@
-//! Asks a model for vectors: in the background for what was said, and for each question.
+//! Requests vectors from a model: in the background for stored text, and for each question.
 //!
 //! Off unless a model is configured; then nothing is opened, read or connected to. Only stored text is sent, which is
 //! filtered and redacted, and only of visible sessions. Nothing waits for it: a question whose vector does not arrive
@@ -83,7 +83,7 @@ impl Progress {
 
 /// The vector of a question, or why there is none.
 #[derive(Clone, Default)]
-pub struct Meant {
+pub struct QuestionVector {
     /// The vector for the search.
     pub meaning: Option<Meaning>,
     /// What the answer says about it: `used`, `behind: …`, `down: …`, `off: …`; `None` if no model is configured.
@@ -116,26 +116,26 @@ impl Embedder {
     pub fn progress(&self) -> Progress {
         let mut progress = self.lock_progress().clone();
         if let Some(in_use) = self.in_use().filter(|_| progress.problem.is_none()) {
-            progress.problem = in_use.client.health().map(|down| describe(&down.failure));
+            progress.problem = in_use.client.current_pause().map(|down| describe(&down.failure));
         }
         progress
     }
 
     /// Returns the vector of a question if it is available within [`ASKING`].
-    pub async fn meaning(&self, question: &Question) -> Meant {
-        let told = |told: String| Meant { meaning: None, told: Some(told) };
+    pub async fn question_vector(&self, question: &Question) -> QuestionVector {
+        let told = |told: String| QuestionVector { meaning: None, told: Some(told) };
         let Some(in_use) = self.in_use() else {
             let problem = self.lock_progress().problem.clone();
-            return Meant { meaning: None, told: problem.map(|(what, _)| format!("down: {what}")) };
+            return QuestionVector { meaning: None, told: problem.map(|(what, _)| format!("down: {what}")) };
         };
         if question.has_secret {
-            return told("off: a secret is in the question, which is sent to nobody".to_owned());
+            return told("off: the question contains a secret, so it is not sent".to_owned());
         }
-        let Some(text) = passage(&question.words) else { return Meant::default() };
+        let Some(text) = passage(&question.words) else { return QuestionVector::default() };
         let pending = self.lock_progress().pending;
         if in_use.table.count() == 0 {
-            return match in_use.client.health() {
-                Some(down) => told(format!("down: {}", down.failure.what())),
+            return match in_use.client.current_pause() {
+                Some(down) => told(format!("down: {}", down.failure.describe())),
                 None => told(behind(pending)),
             };
         }
@@ -149,12 +149,12 @@ impl Embedder {
                     Some(vector) => self.lock_cache().put(key, vector),
                     None => return told("down: the endpoint gives no vector".to_owned()),
                 },
-                Err(failure) => return told(format!("down: {}", failure.what())),
+                Err(failure) => return told(format!("down: {}", failure.describe())),
             },
         };
         match Meaning::new(in_use.table.clone(), &vector) {
-            Some(meaning) if pending > 0 => Meant { meaning: Some(meaning), told: Some(behind(pending)) },
-            Some(meaning) => Meant { meaning: Some(meaning), told: Some("used".to_owned()) },
+            Some(meaning) if pending > 0 => QuestionVector { meaning: Some(meaning), told: Some(behind(pending)) },
+            Some(meaning) => QuestionVector { meaning: Some(meaning), told: Some("used".to_owned()) },
             None => told("down: the endpoint gives vectors of another length than before".to_owned()),
         }
     }
@@ -213,5 +213,5 @@ fn behind(pending: u64) -> String {
 
 /// Describes a failure and its remedy.
 fn describe(failure: &Failure) -> (String, String) {
-    (failure.what(), failure.next_step().to_owned())
+    (failure.describe(), failure.next_step().to_owned())
 }

@@ -1,5 +1,5 @@
 //! The enricher: takes the enrichments that sessions owe from the session table, asks a model within the budgets, and
-//! has each session record the calls and their results.
+//! makes each session record the calls and their results.
 //!
 //! Off unless a model is switched on; then nothing is read or connected to. What is owed is in the log, so nothing is
 //! lost when a daemon ends; a call in flight is recorded as lost, because its cost is unknown. No close, question or
@@ -27,7 +27,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 
 use crate::indexer;
-use crate::session::Asking;
+use crate::session::EnrichmentStep;
 use crate::supervisor;
 use baton_base::clock::Clock;
 use baton_base::supervised_task::TaskSupervisor;
@@ -177,14 +177,14 @@ impl Enricher {
     }
 
     /// Notes that a question has found these sessions.
-    pub fn hit(&self, sessions: impl Iterator<Item = SessionId>) {
+    pub fn note_hits(&self, sessions: impl Iterator<Item = SessionId>) {
         if self.options.settings.now().llm.is_some() {
             self.hits.note(sessions);
         }
     }
 
     /// The state of enrichment.
-    pub fn shown(&self) -> Shown {
+    pub fn state(&self) -> Shown {
         let (table, settings, now) = (self.options.table.now(), self.options.settings.now(), self.options.clock.now());
         let mut shown = Shown { spent_today_nanos: self.budgets.today(&table, now), ..Shown::default() };
         let known = self.known();
@@ -223,17 +223,17 @@ impl Enricher {
     }
 
     /// True if the next call about a session waits for a budget.
-    pub fn over_budget(&self, id: &SessionId) -> bool {
+    pub fn is_over_budget(&self, id: &SessionId) -> bool {
         self.known().over_budget.contains_key(id)
     }
 
     /// Returns why no call can be made as configured, for lack of a price or key. Blocks for a short read if the key is
     /// in a file.
-    pub fn obstacle(settings: &Settings) -> Option<(String, String)> {
+    pub fn configuration_problem(settings: &Settings) -> Option<(String, String)> {
         let llm = settings.llm.as_ref()?;
         price(settings, llm).err().or_else(|| {
             let missing = llm.endpoint.key.as_ref().and_then(baton_model::key_problem)?;
-            Some((missing.what(), missing.next_step().to_owned()))
+            Some((missing.describe(), missing.next_step().to_owned()))
         })
     }
 
@@ -261,7 +261,7 @@ impl Enricher {
             self.known().over_budget.retain(|_, (.., under)| asks_alike(under, &set));
             // Collect all tasks that have ended.
             while at_work.try_join_next().is_some() {}
-            self.keep_switch().await;
+            self.record_switch().await;
             self.record_lost_calls(&table.newest()).await;
             let mut wake = now.plus_ms(i64::try_from(LOOK_ANYWAY.as_millis()).unwrap_or(i64::MAX));
             if let Some(llm) = &set.llm {
@@ -300,14 +300,15 @@ impl Enricher {
         let (table, now) = (self.options.table.now(), self.options.clock.now());
         let DueEnrichments { due, next } = {
             let forgiven = self.known().forgiven.clone();
-            owed::due_enrichments(&table, settings, now, &forgiven, |id| self.hits.holds(id))
+            owed::due_enrichments(&table, settings, now, &forgiven, |id| self.hits.contains(id))
         };
         wake = next.map_or(wake, |next| next.min(wake));
         if due.is_empty() {
             return wake;
         }
         let looked = settings.clone();
-        let obstacle = baton_base::task::spawn_blocking(move || Self::obstacle(&looked)).await.unwrap_or(None);
+        let obstacle =
+            baton_base::task::spawn_blocking(move || Self::configuration_problem(&looked)).await.unwrap_or(None);
         if obstacle.is_some() {
             self.known().problem = obstacle;
             // An environment variable cannot appear, but a key file can.
@@ -315,13 +316,13 @@ impl Enricher {
         }
         // Ignore the health of another endpoint.
         let client = self.client().filter(|client| client.endpoint() == &llm.endpoint);
-        let down = client.and_then(|client| client.health()).filter(|down| !down.again_in.is_zero());
+        let down = client.and_then(|client| client.current_pause()).filter(|down| !down.again_in.is_zero());
         if let Some(down) = down {
             let again = i64::try_from(down.again_in.as_millis()).unwrap_or(i64::MAX);
             return wake.min(now.plus_ms(again.saturating_add(1)));
         }
         // After a failure, only one call is made; once it succeeds, all are.
-        let is_tried = self.client().is_some_and(|it| it.endpoint() == &llm.endpoint && it.health().is_some());
+        let is_tried = self.client().is_some_and(|it| it.endpoint() == &llm.endpoint && it.current_pause().is_some());
         let most = if is_tried { 1 } else { llm.max_concurrency };
         let today = self.budgets.today(&table, now);
         for (id, content) in due {
@@ -359,7 +360,7 @@ impl Enricher {
 
     /// Records whether a model is enabled, if that has changed: only sessions that end while one is enabled owe an
     /// enrichment.
-    pub async fn keep_switch(&self) {
+    pub async fn record_switch(&self) {
         let is_enabled = self.options.settings.now().llm.is_some();
         if self.options.table.now().home().state.model_since.is_some() == is_enabled {
             return;
@@ -383,7 +384,7 @@ impl Enricher {
             }
             // Before it is recorded, so that the next caller finds no call in flight and learns about the loss.
             self.note_lost(&id, &row);
-            let lost = self.options.supervisor.asking(&id, Asking::Lost(call), RECORD).await;
+            let lost = self.options.supervisor.record_enrichment_step(&id, EnrichmentStep::Lost(call), RECORD).await;
             if !matches!(lost, Ok(Ok(_))) {
                 tracing::debug!(session = %id, "lost call not recorded, trying again");
             }

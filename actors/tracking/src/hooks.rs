@@ -7,12 +7,12 @@
 mod closes;
 mod drain;
 mod intake;
-pub mod lineage;
 mod offers;
 mod presence;
 mod recent;
 mod spool;
 mod statistics;
+pub mod succession;
 mod transcript_path;
 
 use std::path::PathBuf;
@@ -31,20 +31,20 @@ use crate::transcript_roots::Roots;
 use crate::watcher;
 use baton_base::bounded_fs::BoundedFs;
 use baton_base::clock::Clock;
-use baton_base::journal_health::Outage;
+use baton_base::journal_health::JournalHealth;
 use baton_config::settings::SettingsReader;
 use baton_journal::session_table::TableReader;
 
 use drain::DrainState;
 pub use drain::watch;
 pub use intake::Ignored;
-use lineage::{Lineage, Start};
 use offers::Offers;
 pub use presence::Present;
 use presence::ServerConnections;
 use recent::RecentHooks;
 use spool::Spool;
 use statistics::Statistics;
+use succession::{Start, Succession};
 
 /// Time limit for a signal to become durable before its hook is told that it failed.
 const RECORD: Duration = Duration::from_secs(10);
@@ -66,7 +66,7 @@ pub struct Options {
     /// Learns which transcripts to look at.
     pub watcher: watcher::Handle,
     /// Whether the log accepts writes.
-    pub outage: Outage,
+    pub outage: JournalHealth,
     /// True while the daemon is stopping.
     pub stopping: watch::Receiver<bool>,
 }
@@ -74,7 +74,7 @@ pub struct Options {
 /// Takes in hooks; see the module documentation.
 pub struct Hooks {
     options: Options,
-    lineage: Lineage,
+    succession: Succession,
     recent: RecentHooks,
     statistics: Statistics,
     spool: Arc<Spool>,
@@ -122,10 +122,10 @@ impl Hooks {
     /// Reads the previous counts; nothing else is kept across starts. Blocks for a short read.
     pub fn open(options: Options) -> Self {
         Self {
-            lineage: Lineage::default(),
+            succession: Succession::default(),
             recent: RecentHooks::default(),
             statistics: Statistics::open(&options.home, options.clock.now()),
-            spool: Arc::new(Spool::of(&options.home)),
+            spool: Arc::new(Spool::new(&options.home)),
             draining: tokio::sync::Mutex::default(),
             presences: ServerConnections::default(),
             looks: BoundedFs::default(),
@@ -135,17 +135,17 @@ impl Hooks {
     }
 
     /// Takes in a hook.
-    pub async fn take(&self, hook: &HookParams) -> Taken {
+    pub async fn handle(&self, hook: &HookParams) -> Taken {
         let taken = match self.examine(hook).await {
             Ok(checked) => self.follow(&hook.id, checked).await,
             Err(ignored) => Taken::Ignored(ignored),
         };
         if !matches!(taken, Taken::Known(_) | Taken::Failed(_)) {
-            self.statistics.called(&hook.event, hook.at.clamp(0, self.options.clock.now().0.max(0)));
+            self.statistics.count_call(&hook.event, hook.at.clamp(0, self.options.clock.now().0.max(0)));
         }
         match &taken {
             Taken::Ignored(why) => {
-                self.statistics.ignored(why.as_str());
+                self.statistics.count_ignored(why.as_str());
                 tracing::debug!(event = %hook.event, why = why.as_str(), "hook ignored");
             }
             Taken::Failed(reason) => tracing::warn!(event = %hook.event, %reason, "hook not recorded"),
@@ -155,14 +155,14 @@ impl Hooks {
     }
 
     /// Counts the time a hook took, as it measured itself.
-    pub fn took(&self, took: &HookTook) {
-        self.statistics.took(took);
+    pub fn record_duration(&self, took: &HookTook) {
+        self.statistics.record_duration(took);
     }
 
     /// Returns the latencies and counts of hooks.
-    pub async fn shown(&self) -> HookStats {
+    pub async fn stats(&self) -> HookStats {
         let (spooled, dropped) = self.blocking(Spool::waiting).await.unwrap_or_default();
-        let counted = self.statistics.shown();
+        let counted = self.statistics.to_answer();
         let table = self.options.table.now();
         let signals = table.iter().map(|(_, row)| &row.state.signals);
         let recorded = signals.filter_map(|signals| signals.started_at.max(signals.active_at)).max();
@@ -179,13 +179,13 @@ impl Hooks {
     }
 
     /// Where a session's hooks were last called, for sessions whose transcript has not named a directory yet.
-    pub fn place(&self, session: &SessionId) -> Option<Place> {
-        self.recent.place(session)
+    pub fn last_place(&self, session: &SessionId) -> Option<Place> {
+        self.recent.last_place(session)
     }
 
     async fn follow(&self, id: &str, checked: CheckedHook) -> Taken {
         if let Some(place) = &checked.place {
-            self.recent.works_in(&checked.session, place);
+            self.recent.note_place(&checked.session, place);
         }
         if self.recent.contains(id) {
             return Taken::Known(checked);
@@ -214,7 +214,7 @@ impl Hooks {
                 signals.disconnected_at.is_some() || !is_recent || is_over
             })
         };
-        if is_due && self.recent.activity(&checked.session, checked.at, interval_ms) {
+        if is_due && self.recent.note_activity(&checked.session, checked.at, interval_ms) {
             self.signal_later(checked.session.clone(), call(id, &checked, None));
         }
         if let (SignalKind::SubagentStop, Some((subagent, _))) = (checked.kind, &checked.subagent) {
@@ -237,7 +237,7 @@ impl Hooks {
     }
 
     async fn record(&self, id: &str, checked: CheckedHook) -> Taken {
-        let follows = self.lineage(&checked);
+        let follows = self.predecessor(&checked);
         let call = call(id, &checked, follows.clone());
         // Do not read the transcript first: the acknowledgement must not wait for it.
         let signalled = self.options.supervisor.signal(&checked.session, None, call, RECORD).await;
@@ -252,17 +252,17 @@ impl Hooks {
             Err(error) => Taken::Failed(error.to_string()),
         };
         if checked.kind == SignalKind::SessionEnd {
-            self.recent.ended(&checked.session);
+            self.recent.note_end(&checked.session);
         }
         match &taken {
             Taken::Recorded(_) | Taken::Known(_) => self.look(&checked),
-            _ => self.lineage.unfollow(&checked.session),
+            _ => self.succession.release(&checked.session),
         }
         taken
     }
 
     /// Returns the session that a starting session follows, or notes that a session was left for another.
-    fn lineage(&self, checked: &CheckedHook) -> Option<SessionId> {
+    fn predecessor(&self, checked: &CheckedHook) -> Option<SessionId> {
         let after = match (checked.kind, checked.detail?) {
             (_, SignalDetail::Clear) => CloseReason::HookClear,
             (_, SignalDetail::Resume) | (SignalKind::SessionStart, SignalDetail::Fork) => CloseReason::HookResume,
@@ -271,12 +271,12 @@ impl Hooks {
         let (session, place, at) = (&checked.session, checked.place.as_ref(), checked.at);
         match checked.kind {
             SignalKind::SessionEnd => {
-                self.lineage.left(&self.options.table.now(), session, after, place, at);
+                self.succession.note_left(&self.options.table.now(), session, after, place, at);
                 None
             }
-            SignalKind::SessionStart => {
-                self.lineage.follows(&self.options.table.now(), &Start { session, after, place: place?, at })
-            }
+            SignalKind::SessionStart => self
+                .succession
+                .reserve_predecessor(&self.options.table.now(), &Start { session, after, place: place?, at }),
             _ => None,
         }
     }

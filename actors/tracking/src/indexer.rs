@@ -4,6 +4,7 @@
 //! takes it from the journal into the searchable memory. A job that panics is reported as failed. If this actor fails,
 //! its queued jobs are lost: their sessions still owe them and hand them out again.
 
+mod append_state;
 mod conversation_builder;
 mod covering;
 mod dispatch;
@@ -19,7 +20,6 @@ mod restore;
 pub mod shortening;
 mod sweep;
 mod sync_batch;
-mod tally;
 mod under_way;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -65,7 +65,7 @@ pub struct Options {
     pub journal: Arc<dyn Journal>,
     /// Current episodes and owed jobs.
     pub table: TableReader,
-    /// Sessions of others, which the memory holds as well.
+    /// Sessions of others, which the memory indexes too.
     pub others: Latest<Others>,
     /// Switches: a queued job of a session stopped meanwhile is dropped.
     pub settings: SettingsReader,
@@ -218,7 +218,7 @@ impl Handle {
     }
 
     /// Tells that no event will name what a job has stored, so that it can be collected.
-    pub(crate) fn unwanted(&self, session: &SessionId, effect: EffectId) {
+    pub(crate) fn disown(&self, session: &SessionId, effect: EffectId) {
         self.slot.cast(Msg::Unwanted(session.clone(), effect));
     }
 
@@ -245,12 +245,12 @@ impl Handle {
 
     /// Returns how far searches cover the log, and what is wrong with the memory. Between two incarnations of it,
     /// returns position 0 and no problem.
-    pub fn memory(&self) -> (Position, Option<String>) {
+    pub fn memory_state(&self) -> (Position, Option<String>) {
         self.port().map_or((Position(0), None), |port| port.state())
     }
 
     /// Why conversations cannot be stored at the moment, if so.
-    pub fn not_storing(&self) -> Option<String> {
+    pub fn storage_problem(&self) -> Option<String> {
         self.storing.describe()
     }
 
@@ -308,7 +308,7 @@ struct State {
     /// The same for urgent jobs, which must not queue behind the others.
     urgent_queue: SyncQueue,
     under_way: UnderWay,
-    /// Reaches the next incarnation.
+    /// Address of the next incarnation.
     slot: ActorAddress<Msg>,
     /// Sessions that may have chunks which no event names: all at the start, because a crash may have left some.
     superseded: BTreeSet<SessionId>,
@@ -456,7 +456,7 @@ impl State {
                 (self.under_way.clone(), self.slot.clone(), self.options.throttle.clone());
             self.collecting = true;
             if is_forgotten {
-                self.caches.tallies.remove(&session);
+                self.caches.append_states.remove(&session);
             }
             let (chunks, left_out, myself) = (self.options.chunks.clone(), self.left_out.clone(), myself.clone());
             baton_base::task::spawn(async move {

@@ -1,6 +1,6 @@
-//! Keeps up with sessions: which there are, what is new in them, when they end.
+//! Tracks sessions: finds them, reads what is new in them, notices when they end.
 //!
-//! Four actors (supervisor, session, watcher, indexer), what hooks say, and the loops that follow sessions in the
+//! Four actors (supervisor, session, watcher, indexer), the intake of hooks, and the loops that follow sessions in the
 //! background (asking a model, filling vectors). Nothing here knows of commands, tools or sockets.
 
 pub mod embedding;

@@ -25,8 +25,8 @@ use uuid::Uuid;
 
 pub use answer::{Closed, Outcome};
 use closing::Waiter;
-pub use enriching::{Asked, Asking, NotAsked};
-pub use signal::{HandOver, SignalCall, Signalled};
+pub use enriching::{EnrichmentStep, NotAsked, StepRecorded};
+pub use signal::{HandoffStep, SignalCall, Signalled};
 pub use tracking::{Switch, Switched};
 
 use crate::indexer;
@@ -36,7 +36,7 @@ use crate::watcher;
 use baton_base::actor_address;
 use baton_base::actor_address::CallError;
 use baton_base::clock::Clock;
-use baton_base::journal_health::Outage;
+use baton_base::journal_health::JournalHealth;
 use baton_base::throttle::{Permit, Throttle, Urgency};
 use baton_base::transcript_file::FileSeen;
 use baton_config::settings::SettingsReader;
@@ -68,7 +68,7 @@ pub struct Options {
     /// Starts, rests and restarts sessions.
     pub supervisor: Arc<dyn Supervisor>,
     /// Learns whether the log accepts writes.
-    pub outage: Outage,
+    pub outage: JournalHealth,
     /// State of other sessions: a subagent is forgotten together with its parent, and clones are one project.
     pub table: TableReader,
     /// Decides which project a session is recorded in.
@@ -101,7 +101,7 @@ pub struct Handle(ActorRef<Msg>, Callers);
 /// The number of callers that wait for an answer of a session.
 type Callers = Arc<watch::Sender<usize>>;
 
-/// One of them, while it lives.
+/// Counts one waiting caller until dropped.
 struct Caller<'a>(&'a Callers);
 
 impl<'a> Caller<'a> {
@@ -183,7 +183,7 @@ impl Handle {
     }
 
     /// Resolves once all earlier messages are handled.
-    pub async fn taken_in(&self, within: Duration) -> Result<(), CallError> {
+    pub async fn wait_until_handled(&self, within: Duration) -> Result<(), CallError> {
         self.call(Msg::TakenIn, within).await
     }
 
@@ -208,9 +208,9 @@ pub(crate) enum Msg {
     /// A signal with its consequences. Answered once they are durable, before the transcript is read.
     Signal(SignalCall, Option<FileSeen>, RpcReplyPort<Signalled>),
     /// The session was offered a handoff, or has claimed it.
-    HandOver(HandOver, RpcReplyPort<Signalled>),
+    HandOver(HandoffStep, RpcReplyPort<Signalled>),
     /// A model call about the session, or the result of one.
-    Asking(Asking, RpcReplyPort<Asked>),
+    Asking(EnrichmentStep, RpcReplyPort<StepRecorded>),
     TakenIn(RpcReplyPort<()>),
     Wake,
     Done(Box<JobOutcome>),
@@ -355,7 +355,7 @@ impl State {
             AppendError::Closed => self.aggregate = None,
         }
         tracing::debug!(session = %self.id, %error, "event not recorded");
-        self.options.outage.refused(&reason, self.options.clock.now());
+        self.options.outage.record_failure(&reason, self.options.clock.now());
         self.options.supervisor.unrecorded(self.id.clone());
         // A running job still answers its waiters when it ends.
         if self.in_flight.is_none() {
@@ -408,7 +408,7 @@ impl State {
         let recorded = events.clone();
         let aggregate = self.aggregate.as_mut().expect("rehydrated before any message is handled");
         self.stream.record(aggregate, events, &metadata, now).await?;
-        self.options.outage.taken(now);
+        self.options.outage.record_success(now);
         recorded.iter().for_each(|event| self.log_event(event, before.as_ref(), failed));
         Ok(Ok(()))
     }
@@ -444,7 +444,7 @@ impl State {
         }
         self.read_to_end().await?;
         let state = self.aggregate().state();
-        if state.transcript.is_none() || !self.options.settings.now().reads(state) {
+        if state.transcript.is_none() || !self.options.settings.now().may_read(state) {
             return Ok(());
         }
         self.submit_close(&CloseCall::new(CloseReason::LazyQuery)).await.map(drop)

@@ -5,9 +5,9 @@
 //!
 //! A child that fails is rebuilt from the log. One that keeps failing is suspended, listed in `status`, and retried
 //! after a pause that doubles; a person's request starts a session at once. Without the indexer transcripts are read
-//! but not searchable, and without the watcher changes go unnoticed, but the daemon goes on. Without the gateway nobody
-//! can reach it, and a failed supervisor has no parent to restart it: in both cases the daemon ends, and the next
-//! client starts a new one.
+//! but not searchable, and without the watcher changes go unnoticed, but the daemon goes on. Without the gateway no
+//! client can reach it, and a failed supervisor has no parent to restart it: in both cases the daemon ends, and the
+//! next client starts a new one.
 //!
 //! While the log accepts no writes the backlog is paused, and one session at a time probes whether it accepts them
 //! again.
@@ -18,7 +18,7 @@ mod degraded;
 mod dispatch;
 mod due;
 mod failures;
-mod idle;
+mod resting;
 mod timer;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,7 +31,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::session;
-use crate::session::{Asked, Asking, CloseCall, Closed, HandOver, SignalCall, Signalled, Switch, Switched};
+use crate::session::{
+    CloseCall, Closed, EnrichmentStep, HandoffStep, SignalCall, Signalled, StepRecorded, Switch, Switched,
+};
 use crate::watcher;
 use crate::watcher::Page;
 use baton_base::actor_address::{ActorAddress, CallError};
@@ -109,7 +111,7 @@ impl Handle {
     }
 
     /// Like [`Self::resolve`], but also starts a suspended session, because a person asked for it.
-    pub async fn resolve_meant(&self, id: SessionId) -> Result<session::Handle, CallError> {
+    pub async fn resolve_even_suspended(&self, id: SessionId) -> Result<session::Handle, CallError> {
         self.find(id, Asker::Person, None).await
     }
 
@@ -172,13 +174,23 @@ impl Handle {
     }
 
     /// Records a handoff step; as [`Self::signal`].
-    pub async fn hand_over(&self, id: &SessionId, what: HandOver, within: Duration) -> Result<Signalled, CallError> {
+    pub async fn record_handoff_step(
+        &self,
+        id: &SessionId,
+        what: HandoffStep,
+        within: Duration,
+    ) -> Result<Signalled, CallError> {
         self.ask(id, Asker::Anything, within, |_, reply| session::Msg::HandOver(what.clone(), reply)).await
     }
 
     /// Records a step of the session's enrichment; as [`Self::signal`]. A model call that was recorded before is
     /// refused the second time, because it is in flight.
-    pub async fn asking(&self, id: &SessionId, what: Asking, within: Duration) -> Result<Asked, CallError> {
+    pub async fn record_enrichment_step(
+        &self,
+        id: &SessionId,
+        what: EnrichmentStep,
+        within: Duration,
+    ) -> Result<StepRecorded, CallError> {
         self.ask(id, Asker::Anything, within, |_, reply| session::Msg::Asking(what.clone(), reply)).await
     }
 
@@ -221,7 +233,7 @@ impl watcher::Backlog for Handle {
     }
 }
 
-/// Who asks for a session's actor.
+/// The requester of a session's actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asker {
     /// A person or an agent that named this session: it is started even if suspended.

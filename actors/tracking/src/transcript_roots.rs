@@ -1,5 +1,5 @@
-//! Which directories transcripts are read from: the daemon's own and those that clients have named, or the configured
-//! ones instead of both.
+//! The directories that transcripts are read from: the daemon's own and those that clients have named, or the
+//! configured ones instead of both.
 //!
 //! A client names the directory where its agent writes. A repository's settings can make it do so, therefore a
 //! directory is admitted only if it belongs to and is writable by this user alone and lies in no git work tree, in no
@@ -31,7 +31,7 @@ use self::admission::{Admitted, Grounds};
 pub use self::inspection::{Look, Looked};
 use self::inspection::{Named, RootInspector};
 use self::project_stores::Stores;
-pub use self::{admission::unfit_folder, project_stores::why_unread_in, swept::Swept};
+pub use self::{admission::why_unfit_folder, project_stores::why_unread_in, swept::Swept};
 use baton_base::clock::Clock;
 use baton_base::transcript_root::Root;
 use baton_config::settings::SettingsReader;
@@ -212,7 +212,7 @@ impl Roots {
         }
         let named = |root: Root, by: &str| ((root.projects, Some(root.agent)), by.to_owned());
         let own = self.own.iter().map(|root| named(root.clone(), "default"));
-        let overtaken = self.overtaken();
+        let overtaken = self.roots_in_tracked_projects();
         let known = self.lock();
         let is_read = |root: &&NamedRoot| {
             !known.lapsed.contains(&root.config_dir) && overtaken.iter().all(|gone| gone.config_dir != root.config_dir)
@@ -229,7 +229,7 @@ impl Roots {
 
     /// Returns the directories that were not admitted.
     pub fn refused(&self) -> Vec<Refused> {
-        let overtaken = self.overtaken();
+        let overtaken = self.roots_in_tracked_projects();
         let mut refused = self.lock().refused.clone();
         refused.extend(self.stores().refused.iter().map(|store| (store.config_dir.clone(), store.clone())));
         refused.extend(overtaken.into_iter().map(|gone| (gone.config_dir.clone(), gone)));
@@ -237,7 +237,7 @@ impl Roots {
     }
 
     /// Returns the recorded directories that lie in a project tracked since: the project may have brought them.
-    fn overtaken(&self) -> Vec<Refused> {
+    fn roots_in_tracked_projects(&self) -> Vec<Refused> {
         let named: Vec<(NamedRoot, Option<PathBuf>)> = {
             let known = self.lock();
             let standing = known.state.roots.iter().filter(|root| !known.lapsed.contains(&root.config_dir));
@@ -275,12 +275,12 @@ impl Roots {
     }
 
     /// Adds Claude Code's directory as named by a client that works in `works_in`. Returns why if it is not read.
-    pub async fn name(&self, config_dir: &str, named_by: &str, works_in: &[String]) -> Result<(), String> {
-        self.name_of(Agent::ClaudeCode, config_dir, named_by, works_in).await
+    pub async fn admit_claude_code(&self, config_dir: &str, named_by: &str, works_in: &[String]) -> Result<(), String> {
+        self.admit(Agent::ClaudeCode, config_dir, named_by, works_in).await
     }
 
-    /// Like [`Self::name`] for any agent.
-    pub async fn name_of(
+    /// Like [`Self::admit_claude_code`] for any agent.
+    pub async fn admit(
         &self,
         agent: Agent,
         config_dir: &str,
@@ -343,7 +343,7 @@ impl Roots {
             // Not a problem for an agent that is not installed, or for a default directory that does not exist.
             let may_miss =
                 agent != Agent::ClaudeCode || usual_roots().iter().any(|root| named.join("projects") == root.projects);
-            let unread = |why| Unread { why, is_nothing: may_miss && holds_nothing(agent, &named) };
+            let unread = |why| Unread { why, is_nothing: may_miss && has_no_transcript_folder(agent, &named) };
             admission::check(agent, &named, &grounds).map(Some).map_err(unread)
         });
         let admitted = tokio::time::timeout(LOOK, looking).await.map_err(|_| silent())?;
@@ -451,11 +451,11 @@ fn roots_of(known: &Known, root: &NamedRoot) -> Vec<Root> {
     all.flat_map(|agent| Root::of_agent(agent, Path::new(&root.config_dir))).collect()
 }
 
-/// Returns why a directory named by an environment variable is not read, by the rules of [`Roots::name`] except for
+/// Returns why a directory named by an environment variable is not read, by the rules of [`Roots::admit_claude_code`] except for
 /// tracked projects, which are unknown before a daemon runs. Returns `None` if it is read or cannot hold transcripts
 /// yet. Blocks for short disk reads.
-pub fn unfit(agent: Agent, directory: &Path, works_in: &[String]) -> Option<String> {
-    if holds_nothing(agent, directory) {
+pub fn why_unfit(agent: Agent, directory: &Path, works_in: &[String]) -> Option<String> {
+    if has_no_transcript_folder(agent, directory) {
         return None;
     }
     let own = homes_of(usual_roots());
@@ -464,7 +464,7 @@ pub fn unfit(agent: Agent, directory: &Path, works_in: &[String]) -> Option<Stri
 }
 
 /// True if an agent's directory has none of its transcript folders. Blocks for short disk reads.
-pub fn holds_nothing(agent: Agent, directory: &Path) -> bool {
+pub fn has_no_transcript_folder(agent: Agent, directory: &Path) -> bool {
     Root::of_agent(agent, directory).iter().all(|root| matches!(root.projects.try_exists(), Ok(false)))
 }
 
@@ -472,7 +472,7 @@ pub fn holds_nothing(agent: Agent, directory: &Path) -> bool {
 fn usual_roots() -> Vec<Root> {
     let user = std::env::home_dir().filter(|home| home.is_absolute());
     let main = |home: &PathBuf, agent: Agent| Root::of_agent(agent, &home.join(agent.home().directory));
-    let all = |home: &PathBuf, agent: Agent| [main(home, agent), Root::also_of(agent, home).collect()].concat();
+    let all = |home: &PathBuf, agent: Agent| [main(home, agent), Root::additional(agent, home).collect()].concat();
     user.iter().flat_map(|home| Agent::ALL.iter().flat_map(move |agent| all(home, *agent))).collect()
 }
 

@@ -74,7 +74,7 @@ pub trait Backlog: Send + Sync {
 pub struct Page {
     /// In the order in which to read them.
     pub files: Vec<FileSeen>,
-    /// Number of transcripts beyond this page; [`Handle::more`] requests the next.
+    /// Number of transcripts beyond this page; [`Handle::request_page`] requests the next.
     pub beyond: u64,
     /// Total size of those in bytes.
     pub bytes: u64,
@@ -115,11 +115,11 @@ impl Handle {
 
     /// True if there are so many transcripts that a full scan takes a while, as far as the last scan has counted.
     pub fn is_large(&self) -> bool {
-        self.come_by() > limits::LOOKED_AT_ONCE
+        self.transcript_count() > limits::LOOKED_AT_ONCE
     }
 
     /// Number of transcripts, read or not, counted by the last or running full scan.
-    pub fn come_by(&self) -> u64 {
+    pub fn transcript_count(&self) -> u64 {
         self.1.load(Ordering::Relaxed)
     }
 
@@ -159,11 +159,11 @@ impl Handle {
     }
 
     /// Sends the next page of unread transcripts to the backlog.
-    pub fn more(&self) {
+    pub fn request_page(&self) {
         self.0.cast(Msg::More);
     }
 
-    /// Writes down what the next daemon need not read again.
+    /// Saves what the next daemon need not read again.
     pub async fn save(&self) {
         let _ = self.0.ask(Msg::Save, limits::ROOT).await;
     }
@@ -227,7 +227,7 @@ enum Msg {
     /// Related changes had time to arrive: look at them.
     Gathered,
     Refresh(usize, RpcReplyPort<Unread>),
-    /// Answer everybody who has asked for a look since the last one.
+    /// Answer all callers that have asked for a look since the last one.
     Answer,
     Unread(usize, RpcReplyPort<Unread>),
     /// The backlog has room for another page.
@@ -242,7 +242,7 @@ enum Msg {
     SecondFile(FileSeen),
     /// This file may have changed.
     Look(PathBuf),
-    /// A session works in a project that no other has named.
+    /// A session works in a project that was not named before.
     Project,
     Save(RpcReplyPort<()>),
     Overview(RpcReplyPort<Overview>),
@@ -281,7 +281,7 @@ struct State {
 impl Actor for WatcherActor {
     type Msg = Msg;
     type State = State;
-    /// The second is the count that [`Handle::come_by`] reads.
+    /// The second is the count that [`Handle::transcript_count`] reads.
     type Arguments = (Options, Arc<AtomicU64>);
 
     async fn pre_start(
@@ -439,7 +439,7 @@ impl State {
         let answered = seen.answered.iter().map(|looked| {
             let is_silent = self.hung.iter().any(|hung| hung.projects == looked.root.projects);
             let exists = looked.identity.is_some();
-            let swept = || if is_silent { Some(Swept::Hung) } else { self.changes.swept(looked) };
+            let swept = || if is_silent { Some(Swept::Hung) } else { self.changes.sweep_status(looked) };
             RootSeen { path: looked.root.projects.clone(), exists, swept: exists.then(swept).flatten() }
         });
         let hung = seen.hung.iter().map(|root| root.projects.clone());

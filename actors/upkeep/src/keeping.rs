@@ -1,8 +1,8 @@
 //! Shortens the oldest conversations to what their episodes need, so that a home stays within limits.
 //!
-//! Nothing goes by itself: a person asks for it, with limits. The log comes first: a shorter conversation is written,
-//! then recorded, then the longer one is removed. A kill in between leaves one of the two whole, and the other is
-//! collected.
+//! Nothing happens by itself: a person requests it, with limits. The log comes first: a shorter conversation is
+//! written, then recorded, then the longer one is removed. A kill in between leaves one of the two whole, and the other
+//! is collected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use baton_tracking::supervisor;
 /// Delay before a recording of unknown outcome is asked about again.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Which conversations are shortened: those to which one of the limits applies.
+/// The limits: a conversation is shortened if one of them applies.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bounds {
     /// Those without activity since.
@@ -54,9 +54,9 @@ struct Candidate {
 }
 
 impl Keeping {
-    /// Shortens what the bounds apply to, the oldest first; with `dry_run` only counts. `step` is called with how many
-    /// conversations were looked at, of how many.
-    pub async fn keep(&self, bounds: Bounds, dry_run: bool, step: impl Fn(u64, u64)) -> Keep {
+    /// Shortens the conversations that exceed the bounds, the oldest first; with `dry_run` only counts. `step` is
+    /// called with the number of conversations examined and their total.
+    pub async fn shorten_oldest(&self, bounds: Bounds, dry_run: bool, step: impl Fn(u64, u64)) -> Keep {
         let this = self.clone();
         let all = baton_base::task::spawn_blocking(move || this.candidates()).await.unwrap_or_default();
         let mut keep = Keep { dry_run, conversations: all.len() as u64, ..Keep::default() };

@@ -1,9 +1,9 @@
-//! Asks whether there is a newer version of the program. Nothing asks by itself unless `update.check` is on, and nothing
-//! is downloaded or changed: a person updates with what installed the program.
+//! Checks for a newer version of the program. Nothing checks by itself unless `update.check` is on, and nothing is
+//! downloaded or changed: a person updates in the way that they installed the program.
 //!
-//! The announcement is a small file, signed with minisign: `{"version":"1.2.0","notes":"https://…"}`. An unsigned one,
-//! one that another key has signed, and one that was signed as another file are refused. An old one that is served again
-//! can only name an older version, and that is said and nothing else.
+//! The announcement is a small file, signed with minisign: `{"version":"1.2.0","notes":"https://…"}`. It is refused if
+//! it is unsigned, signed by another key, or signed as another file. A replayed old announcement can only name an older
+//! version, which has no effect.
 
 use std::cmp::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,21 +20,21 @@ use tokio::time::Instant;
 
 use baton_model::{Failure, fetch};
 
-/// Where this build asks, unless `update.url` says otherwise: set when a release is built.
+/// The address of announcements unless `update.url` is set: fixed when a release is built.
 const URL: Option<&str> = option_env!("BATON_UPDATE_URL");
-/// The key that has signed what is there, unless `update.key` says otherwise.
+/// The key that signs them, unless `update.key` is set.
 const KEY: Option<&str> = option_env!("BATON_UPDATE_KEY");
 /// Appended to the address for the signature.
 const SIGNATURE: &str = ".minisig";
-/// What was signed: its name comes first in the signature's comment, so that another signed file cannot stand for it.
+/// Name of the signed file: it begins the signature's comment, so that no other signed file can replace it.
 const FILE: &str = "latest.json";
 /// Largest announcement.
 const BYTES_MAX: usize = 16 * 1024;
 /// Largest signature.
 const SIGNATURE_BYTES_MAX: usize = 4 * 1024;
-/// For each of the two.
+/// Deadline for each of the two.
 const DEADLINE: Duration = Duration::from_secs(20);
-/// Between two questions of the daemon.
+/// Interval of the daemon's checks.
 const DAY: Duration = Duration::from_secs(24 * 3600);
 /// Longest address of notes.
 const NOTES_MAX_BYTES: usize = 300;
@@ -49,7 +49,7 @@ pub enum Error {
     #[error("this build knows no key to check the answer with: set update.key in the configuration")]
     NoKey,
     /// The key is not one of minisign.
-    #[error("update.key is no public key of minisign: {0}")]
+    #[error("update.key is not a minisign public key: {0}")]
     WrongKey(minisign_verify::Error),
     /// It could not be fetched.
     #[error("{address} could not be asked: {failure}")]
@@ -67,7 +67,7 @@ pub enum Error {
         /// What is wrong.
         why: String,
     },
-    /// It is signed, and no announcement.
+    /// It is signed, but not an announcement.
     #[error("the answer of {address} is not understood: {why}")]
     NotUnderstood {
         /// The address.
@@ -96,11 +96,11 @@ impl DailyCheck {
     }
 
     /// The newer version that was found, if there is one.
-    pub fn newer(&self) -> Option<answer::Update> {
+    pub fn newer_version(&self) -> Option<answer::Update> {
         self.newer.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Asks at once and every day, while it is on. Ends with the daemon.
+    /// Checks at once and then daily, while `update.check` is on. Ends with the daemon.
     pub async fn run(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => {}
@@ -113,7 +113,7 @@ impl DailyCheck {
         loop {
             let update = settings.newest().update.clone();
             let newer = match update.check {
-                true => ask(&update, env!("CARGO_PKG_VERSION")).await,
+                true => check_version(&update, env!("CARGO_PKG_VERSION")).await,
                 false => Ok(answer::Update::default()),
             };
             match newer {
@@ -121,7 +121,7 @@ impl DailyCheck {
                     let newer = Some(found).filter(|found| found.newer);
                     *self.newer.lock().unwrap_or_else(PoisonError::into_inner) = newer;
                 }
-                // What was found before stays true.
+                // A version found earlier stays available.
                 Err(error) => tracing::info!(%error, "newest version not known"),
             }
             let is_other = |now: &Arc<baton_config::settings::Settings>| now.update != update;
@@ -135,7 +135,7 @@ impl DailyCheck {
 }
 
 /// Asks for the newest version and compares it with `own`.
-pub async fn ask(settings: &Settings, own: &str) -> Result<answer::Update, Error> {
+pub async fn check_version(settings: &Settings, own: &str) -> Result<answer::Update, Error> {
     let built_in = || URL.filter(|url| !url.is_empty()).and_then(|url| BaseUrl::new(url).ok());
     let url = settings.url.clone().or_else(built_in).ok_or(Error::NoAddress)?;
     let key = settings.key.as_deref().or(KEY).map(str::trim).filter(|key| !key.is_empty()).ok_or(Error::NoKey)?;

@@ -1,5 +1,5 @@
 //! Redacts with the current rules what earlier versions stored: conversations, notes, answers of models, memos, and
-//! what was derived from them in the memory, in vectors and in the vault. Reads no transcript and asks no model.
+//! what was derived from them in the memory, in vectors and in the vault. Reads no transcript and calls no model.
 //!
 //! Runs once per version of the filter, in the background, over every session and memo in the order of ids. The id of
 //! one whose text changes is appended to a list, then the event that names the new files is recorded, then the old
@@ -101,8 +101,8 @@ struct State {
     problem: Option<String>,
 }
 
-/// Whatever keeps text.
-pub struct StoredText {
+/// The components that store text.
+pub struct TextStores {
     /// Names the conversations and memos.
     pub table: TableReader,
     /// Redacts conversations, and what the memory has of them.
@@ -194,7 +194,7 @@ impl Redacting {
     }
 
     /// Redacts what is stored, until that is done or the daemon stops.
-    pub async fn run(self: Arc<Self>, stored: Arc<StoredText>, mut stop: watch::Receiver<bool>) {
+    pub async fn run(self: Arc<Self>, stored: Arc<TextStores>, mut stop: watch::Receiver<bool>) {
         if self.progress().is_none() {
             return;
         }
@@ -204,7 +204,7 @@ impl Redacting {
         }
     }
 
-    async fn work(&self, stored: &StoredText) {
+    async fn work(&self, stored: &TextStores) {
         let mut pause = RETRY;
         while let Err(error) = self.read_list().await {
             self.wait(format!("{}: {error}", self.log.join(LIST).display()), &mut pause).await;
@@ -261,7 +261,7 @@ impl Redacting {
     }
 
     /// Redacts one session or memo. Returns it if it must be retried.
-    async fn attempt(&self, stored: &StoredText, mut later: Retry) -> Option<Retry> {
+    async fn attempt(&self, stored: &TextStores, mut later: Retry) -> Option<Retry> {
         let redacted = self.redact(stored, &later.id, &mut later.asked).await;
         self.record_outcome(later, redacted)
     }
@@ -286,7 +286,7 @@ impl Redacting {
     }
 
     /// Redacts one session or memo and records it. `asked` holds a redaction that may be recorded already.
-    async fn redact(&self, stored: &StoredText, id: &SessionId, asked: &mut Option<Again>) -> Result<(), Error> {
+    async fn redact(&self, stored: &TextStores, id: &SessionId, asked: &mut Option<Again>) -> Result<(), Error> {
         if let Some(uuid) = memo::uuid_of_key(id.as_str()) {
             self.add_to_list(id).map_err(refused)?;
             return stored.memos.redact_again(uuid).await.map_err(refused);
@@ -318,7 +318,7 @@ impl Redacting {
     /// Records a redaction, then removes what it replaces.
     async fn replace(
         &self,
-        stored: &StoredText,
+        stored: &TextStores,
         id: &SessionId,
         mut again: Again,
         asked: &mut Option<Again>,
@@ -345,7 +345,7 @@ impl Redacting {
     /// recorded.
     async fn record(
         &self,
-        stored: &StoredText,
+        stored: &TextStores,
         id: &SessionId,
         redact: &baton_events::session::Redact,
     ) -> Result<Result<(), Error>, CallError> {

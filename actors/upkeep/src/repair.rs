@@ -26,7 +26,7 @@ use baton_protocol::answer;
 use baton_protocol::answer::Lost;
 use baton_redaction::redact;
 
-use crate::tombstones;
+use crate::cut_tombstones;
 use baton_base::durable;
 use baton_base::lock::HomeLock;
 use baton_config::import_boundary::ImportBoundary;
@@ -36,7 +36,7 @@ use baton_journal::repair::CutPlace;
 use baton_journal::session_stream;
 use baton_journal::session_table::TableFold;
 use baton_journal::verify::Finding;
-use baton_journal::{Auditor, Verified, verify};
+use baton_journal::{Verified, VerifyVisitor, verify};
 use baton_store::chunks;
 use baton_store::chunks::ChunkStore;
 
@@ -115,7 +115,7 @@ pub fn cut(home: &Path, _lock: &HomeLock, at: Position, now: Timestamp) -> Resul
         durable::sync_folder(&target).map_err(io_error("sync", &target))?;
     }
     // Forgotten sessions must not come back through the cut.
-    tombstones::keep(&log, &cut.forgotten).map_err(io_error("write forgotten.json in", &log))?;
+    cut_tombstones::add(&log, &cut.forgotten).map_err(io_error("write forgotten.json in", &log))?;
     // From here on no event names the files; before, some do.
     repair::cut(&log, &cut.place, &kept)?;
     // Records after the cut belong to this home, not to the imported one.
@@ -138,7 +138,7 @@ pub fn cut(home: &Path, _lock: &HomeLock, at: Position, now: Timestamp) -> Resul
 /// An auditor that ignores everything.
 struct IgnoreRecords;
 
-impl Auditor for IgnoreRecords {
+impl VerifyVisitor for IgnoreRecords {
     fn record(&mut self, _record: &StoredRecord) {}
 
     fn go_on(&mut self, _done: u64, _total: u64) -> bool {

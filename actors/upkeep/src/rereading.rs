@@ -1,10 +1,10 @@
-//! Reads transcripts again whose conversation an earlier version stored without what the tools report. Episodes, fixes
-//! and facts of such a session are made of less until then.
+//! Rereads transcripts whose conversation an earlier version stored without the tools' reports. Until then the episode,
+//! fixes and facts of such a session are made from less.
 //!
 //! The indexer names these sessions once it has looked at what is stored. They are read one at a time, the last active
 //! first, while nothing else is to be read and no query runs. Content hash and episode stay the same, so a model's
-//! answers stay too. Left as they are: sessions whose transcript is gone, and those whose episode is by an older filter,
-//! which would become another episode (`baton reindex` makes it).
+//! answers stay too. Not reread: sessions whose transcript is gone, and those whose episode was made by an older filter
+//! and would change (`baton reindex` does that).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -100,7 +100,7 @@ impl Rereading {
                 let state = &table.get(&id)?.state;
                 let path = state.transcript.as_ref()?.path.clone();
                 let is_same = state.filter_is(settings.policy_for(state).filter_version);
-                (is_same && settings.reads(state)).then(|| (std::cmp::Reverse(state.last_activity()), id, path))
+                (is_same && settings.may_read(state)).then(|| (std::cmp::Reverse(state.last_activity()), id, path))
             })
             .collect();
         found.sort();
@@ -113,7 +113,7 @@ impl Rereading {
     }
 }
 
-/// Has a session's episode made anew. A job that already runs began before this call, so it is awaited first.
+/// Rebuilds a session's episode. A job that already runs began before this call, so it is awaited first.
 pub async fn reindex_session(
     table: &SessionTable,
     supervisor: &supervisor::Handle,

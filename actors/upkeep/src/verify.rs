@@ -6,8 +6,8 @@
 //! | index of the log | segments, in both directions |
 //! | session table | a fold of the events |
 //! | conversations and notes that the current state names | their hashes |
-//! | what a relay brought | its checks and hashes |
-//! | memory | one that is built anew in `BATON_HOME/verify.tmp/` |
+//! | data received through a relay | its checks and hashes |
+//! | memory | one that is rebuilt in `BATON_HOME/verify.tmp/` |
 //!
 //! Changes nothing. [`verify_daemon`] checks what a running daemon has open; [`verify_home`] checks copies of the files of a
 //! home that no daemon has open.
@@ -39,7 +39,7 @@ use crate::archive::track_notes;
 use baton_tracking::indexer;
 
 use baton_journal::session_table::{TableFold, TableReader};
-use baton_journal::{Auditor, Finding, Fold, Journal, Rows, Verified};
+use baton_journal::{Finding, Fold, Journal, Rows, Verified, VerifyVisitor};
 
 pub(crate) use home::index_beyond;
 pub use home::verify_home;
@@ -82,7 +82,7 @@ pub fn verify_daemon(open: &OpenHome, quick: bool, go_on: &mut GoOn<'_>) -> answ
     conversations::verify(&open.source.chunks, &folded, &notes, &named, &is_named, &mut report, go_on);
     report.others(&open.home, "it is fetched again from the relay, if that is not paused", go_on);
     if quick {
-        report.left_out.push("the memory: without --quick it is compared with one built anew".to_owned());
+        report.left_out.push("the memory: without --quick it is compared with a rebuilt one".to_owned());
     } else if report.is_going_on {
         let compared = create_scratch(&open.home).map_err(|error| error.to_string()).and_then(|scratch| {
             let live = memory::Live::Running(&open.indexer);
@@ -160,7 +160,7 @@ impl Report {
         }
     }
 
-    /// What a relay brought of others.
+    /// Checks the data received from others through a relay.
     fn others(&mut self, home: &Path, fix: &str, go_on: &mut GoOn<'_>) {
         let verified = baton_relay::verify(&home.join("relay"), &mut |done| {
             self.is_going_on &= go_on("reading conversations of others", done, 0);
@@ -197,7 +197,7 @@ impl Report {
     fn end(mut self, folded: &SessionTable) -> answer::Verify {
         let seconds = self.begun.elapsed().as_secs_f64();
         if !self.is_going_on {
-            self.left_out.push("what was still to come when nobody waited for it any more".to_owned());
+            self.left_out.push("the remaining checks: the caller disconnected".to_owned());
         }
         let answer = &mut self.answer;
         answer.state_hash = folded.state_hash().to_string();
@@ -251,7 +251,7 @@ impl<'a, 'g> Folding<'a, 'g> {
         }
         for session in self.wrong_rows {
             report.find(
-                "the checkpoint of the session table does not have what the events come to".to_owned(),
+                "the checkpoint of the session table does not match the events".to_owned(),
                 session,
                 "`baton stop`, delete `log/sled/`, then `baton daemon`: it is built from the segments, which are whole"
                     .to_owned(),
@@ -261,9 +261,9 @@ impl<'a, 'g> Folding<'a, 'g> {
             report.checked().sessions = self.in_use.map_or(0, |in_use| in_use.len() as u64);
             for session in differing {
                 report.find(
-                    "the session's state in the daemon is not what its events come to".to_owned(),
+                    "the session's state in the daemon does not match its events".to_owned(),
                     format!("session {session}"),
-                    "`baton stop`: the next start folds it anew; please report it with the lines of `daemon.log`"
+                    "`baton stop`: the next start rebuilds it; please report it with the lines of `daemon.log`"
                         .to_owned(),
                 );
             }
@@ -328,7 +328,7 @@ impl Rows for Folding<'_, '_> {
     }
 }
 
-impl Auditor for Folding<'_, '_> {
+impl VerifyVisitor for Folding<'_, '_> {
     fn rows(&mut self) -> Option<&mut dyn Rows> {
         Some(self)
     }

@@ -152,7 +152,7 @@ fn run_steps(
     let text = open
         .read_text(path)
         .map_err(StepError::for_file(path))?
-        .ok_or_else(|| StepError::Failed("the note is not there any more".to_owned()))?;
+        .ok_or_else(|| StepError::Failed("the note no longer exists".to_owned()))?;
     let reason = if compacted.reason == ON_REQUEST { session::ON_REQUEST } else { session::OVER_THRESHOLD };
     let copy = archive_copy(&text, today, reason);
     compacted.archive = write_copy(open, &facts.about.session, &plan.archive, &copy)?;

@@ -241,7 +241,7 @@ fn remove_from_vault(
         fix: "free space on the disk of BATON_HOME".to_owned(),
     })?;
     if open.vault_fs.is_gone() && open.vault_fs.vault_exists() {
-        // Somebody has removed all notes from a vault that is there.
+        // All notes were removed from a vault that is there.
         return leftovers::handle_empty_vault(open, &known);
     }
     open.check(false)?;

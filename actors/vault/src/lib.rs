@@ -1,4 +1,4 @@
-//! The vault: notes on disk, written from what sessions come to, which a person may edit.
+//! The vault: notes on disk, written from the results of sessions, which a person may edit.
 //!
 //! The vault is a projection of the log that respects edits. After a session ends, its notes are written in the
 //! background: what is owed follows from the session table and the register, so a restart loses nothing, and writing

@@ -28,7 +28,7 @@ use baton_config::settings::Settings;
 use change_stamp::ChangeStamp;
 pub(super) use session_note::Note;
 
-/// How often a note is read again while somebody else writes it.
+/// How often a note is read again while another program writes it.
 pub(super) const TRIES: u32 = 8;
 
 /// The open vault of a home, and its outbox.
@@ -69,7 +69,7 @@ pub(super) struct OpenVault {
 pub(super) enum Seen<'a> {
     /// Its text.
     Text(&'a str),
-    /// Somebody is writing or moving it.
+    /// Another program is writing or moving it.
     Changing,
     /// It is unreadable.
     Unreadable,
@@ -167,7 +167,7 @@ impl OpenVault {
         self.owed_sessions = OwedSessions::default();
     }
 
-    /// Checks that the vault is there; with `anew` also if notes that were written are missing.
+    /// Checks that the vault is there; with `anew` even if written notes are missing.
     pub(super) fn check(&mut self, anew: bool) -> Result<(), Refused> {
         let looked = self.vault_fs.check(self.register.has_notes() && !anew);
         if looked.is_err() {
@@ -358,7 +358,7 @@ impl OpenVault {
         Ok(())
     }
 
-    /// Changes a file, and retries if somebody else writes it meanwhile. Returns true if the file was changed.
+    /// Changes a file, and retries if another program writes it meanwhile. Returns true if the file was changed.
     pub(super) fn edit(
         &mut self,
         path: &str,

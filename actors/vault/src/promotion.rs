@@ -17,7 +17,7 @@ use super::vault_fs::Refused;
 use crate::Options;
 use baton_config::settings::Settings;
 
-/// Labels that are never shared, because they belong to one project or are no knowledge.
+/// Labels that are never shared, because they belong to one project or carry no knowledge.
 const NEVER_SHARED: [Label; 6] =
     [Label::Session, Label::Project, Label::Person, Label::Preference, Label::Branch, Label::Commit];
 
@@ -29,7 +29,7 @@ impl NoteWriter {
             if NEVER_SHARED.contains(&label) {
                 continue;
             }
-            if let Err(error) = options.memos.recalled(entity, project).await {
+            if let Err(error) = options.memos.record_recall(entity, project).await {
                 tracing::warn!(%error, "recall in another project not recorded");
             }
         }

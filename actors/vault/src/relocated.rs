@@ -142,7 +142,7 @@ impl NoteWriter {
         }
     }
 
-    /// If a missing folder has returned, has forgotten sessions removed from it.
+    /// If a missing folder has returned, removes forgotten sessions from it.
     pub(super) async fn look_for_away(&self) {
         let away = self.away.borrow().clone();
         if away.is_empty() {

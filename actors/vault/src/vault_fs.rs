@@ -20,7 +20,7 @@ use baton_events::session::FileIdentity;
 use baton_notes::forget;
 
 use baton_base::durable;
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 use baton_base::transcript_file::{FileStat, identity};
 use baton_config::settings;
 pub(crate) use error::{Error, Refused, of_file, refusal};
@@ -142,7 +142,7 @@ impl VaultFs {
         }
         if has_notes && !has_visible(&self.notes_folder()) {
             let what = format!("{} is empty, and notes were written there", self.notes_folder().display());
-            let fix = "mount or put back what belongs there; to start anew, run `baton vault sync`".to_owned();
+            let fix = "mount or put back what belongs there; to start over, run `baton vault sync`".to_owned();
             return Err(Refused { what, fix });
         }
         Ok(())
@@ -167,7 +167,7 @@ impl VaultFs {
             Err(error) => return Err(self.classify(&error)),
         };
         if !metadata.is_file() {
-            return Err(Error::LeftAlone("it is no file".to_owned()));
+            return Err(Error::LeftAlone("it is not a file".to_owned()));
         }
         if metadata.len() > NOTE_MAX_BYTES {
             return Err(Error::LeftAlone(format!("it is larger than {} MB", NOTE_MAX_BYTES / 1024 / 1024)));
@@ -238,7 +238,7 @@ impl VaultFs {
         }
         let mut file = options.open(temporary)?;
         if let Ok(known) = fs::metadata(like) {
-            // Whoever could read the old file can read the new one.
+            // The new file keeps the old one's read permissions.
             let _ = file.set_permissions(known.permissions());
         }
         file.write_all(text.as_bytes())
@@ -414,7 +414,7 @@ impl VaultFs {
 
     /// Tells whether an error concerns one file or the whole vault, by trying to write another file.
     fn classify(&self, error: &io::Error) -> Error {
-        if Obstacle::from_error(error).is_of_the_disk() {
+        if IoCause::from_error(error).is_of_the_disk() {
             // Do not name the note: names tell what sessions were about, and this message is logged.
             return Error::Vault(refusal(&self.notes_folder(), error));
         }

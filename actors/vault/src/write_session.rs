@@ -33,7 +33,7 @@ const UNKNOWN_PROJECT: &str = "elsewhere";
 #[derive(Debug, Default)]
 pub(super) struct WriteOutcome {
     pub(super) written: Written,
-    /// True if nobody typed anything in it. Prompts that settings hide count as typed.
+    /// True if no prompt was typed in it. Prompts that settings hide count as typed.
     pub(super) is_without_note: bool,
     /// Set if its note exceeded a threshold.
     pub(super) compacted: Option<Compacted>,
@@ -61,7 +61,7 @@ pub(super) struct SessionWriter<'a> {
     pub(super) row: &'a Row,
     pub(super) stamp: String,
     pub(super) today: Day,
-    /// True if a note that somebody has removed is written again.
+    /// True if a removed note is written again.
     pub(super) is_manual: bool,
 }
 
@@ -165,7 +165,7 @@ impl SessionWriter<'_> {
         let (options, state) = (self.options, &self.row.state);
         let unreadable = |error: &dyn std::fmt::Display| WriteError::Unreadable(error.to_string());
         let Some(current) = state.episode.clone() else {
-            return Err(WriteError::Unreadable("it has no episode any more".to_owned()));
+            return Err(WriteError::Unreadable("it no longer has an episode".to_owned()));
         };
         let show = options.settings.now().filtering;
         let read = options.conversations.digest(self.id, current, &show).map_err(|error| unreadable(&error))?;

@@ -1,11 +1,11 @@
-//! Joins the clones of one repository, and copies of a short life, into one project.
+//! Joins the clones of one repository, and short-lived copies, into one project.
 //!
 //! # Decisions
 //!
-//! - Clones are recognised by the address of their repository: in the configuration of git while the directory is
-//!   there, else as the transcript names it. The project that was recorded first keeps its sessions, and later clones
-//!   join it, so no session ever changes its project.
-//! - Projects recorded without an address are asked for it on disk, so that a clone joins them, not they the clone.
+//! - Clones are recognised by the address of their repository: from git's configuration while the directory exists,
+//!   else from the transcript. The project that was recorded first keeps its sessions, and later clones join it, so no
+//!   session ever changes its project.
+//! - For projects recorded without an address it is looked up on disk, so that a clone joins them, not they the clone.
 //! - A copy in a temporary directory that is gone and has no address joins the one project of its name, unless the name
 //!   is one that many directories have.
 
@@ -17,7 +17,7 @@ use baton_events::project;
 use baton_events::projection::table::SessionTable;
 use baton_events::session::Place;
 
-/// Most projects that are asked for their address on disk.
+/// Most projects whose address is looked up on disk.
 const MOST_ASKED: usize = 100;
 
 /// The projects of repositories, as recorded by this process: the session table lags behind.
@@ -25,8 +25,8 @@ const MOST_ASKED: usize = 100;
 pub struct Clones(Mutex<BTreeMap<String, String>>);
 
 impl Clones {
-    /// The place in which a session is recorded. `remote` is the address that its transcript names. Blocks for looks at
-    /// the disk.
+    /// The place to record for a session. `remote` is the address that its transcript names. Blocks for looks at the
+    /// disk.
     pub fn record(&self, table: &SessionTable, place: Place, remote: Option<&str>) -> Place {
         let place = joined(table, with_remote(place, remote));
         let Some(remote) = place.remote.clone() else { return place };
@@ -37,7 +37,7 @@ impl Clones {
     }
 }
 
-/// This place with the address that a transcript names, unless the disk names one.
+/// This place with the address from a transcript, unless the disk has one.
 pub fn with_remote(place: Place, remote: Option<&str>) -> Place {
     match remote.filter(|_| place.remote.is_none()).and_then(project::remote) {
         Some(remote) => named_for_repository(place.with_remote(Some(remote))),
@@ -45,7 +45,7 @@ pub fn with_remote(place: Place, remote: Option<&str>) -> Place {
     }
 }
 
-/// The project of a directory, as it is written if the disk does not answer. Blocks for looks at the disk.
+/// The project of a directory; from the path as written if the disk does not answer. Blocks for looks at the disk.
 pub fn project_of(table: &SessionTable, directory: &str) -> String {
     joined(table, resolve_or_as_written(directory)).project
 }

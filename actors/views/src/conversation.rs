@@ -86,7 +86,7 @@ impl Conversations {
         })
     }
 
-    /// As [`Self::digest`], with what a reader makes of the items that are shown: the conversation is read once for both.
+    /// Like [`Self::digest`], with a reader's result over the visible items: the conversation is read once for both.
     /// Blocks for disk reads.
     ///
     /// # Errors
@@ -109,7 +109,7 @@ impl Conversations {
         Ok((current, episode, read))
     }
 
-    /// Reads a conversation, calls `each` with the items that are shown, and makes its digest unless it is cached.
+    /// Reads a conversation, calls `each` with the visible items, and makes its digest unless it is cached.
     fn make_digest(
         &self,
         id: &SessionId,

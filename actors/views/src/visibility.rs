@@ -34,7 +34,7 @@ pub fn memo_as_state(table: &SessionTable, id: &str) -> Option<State> {
     let is_directory = memo.group.contains(['/', '\\']);
     let place = is_directory.then(|| Place::new(memo.group.clone(), memo.group.clone()));
     let (group, at) = (Some(memo.group.clone()), Some(memo.time()));
-    // A memo does not go on.
+    // A memo is never continued.
     let end = at.map(|at| End { reason: CloseReason::Explicit, at, by_self: true });
     Some(State { phase: Phase::Indexed, place, group, first_at: at, last_conversation_at: at, end, ..State::default() })
 }
@@ -56,13 +56,13 @@ pub fn is_group_excluded(settings: &Settings, group: &str) -> bool {
 }
 
 /// True if a session's transcript is by this agent, or none is named.
-pub fn is_by(state: &State, agent: Option<Agent>) -> bool {
+pub fn is_from_agent(state: &State, agent: Option<Agent>) -> bool {
     agent.is_none_or(|agent| state.transcript.as_ref().is_some_and(|transcript| transcript.agent == agent))
 }
 
-/// True if a session is of whom `who` names: `me`, `team` for anybody else, the name of a person or of a machine, or
-/// the beginning of a fingerprint.
-pub fn is_of(table: &SessionTable, id: &str, who: &str) -> bool {
+/// True if a session belongs to `who`: `me`, `team` for anybody else, the name of a person or machine, or the beginning
+/// of a fingerprint.
+pub fn belongs_to(table: &SessionTable, id: &str, who: &str) -> bool {
     let other = SessionId::new(id).and_then(|id| table.author(&id));
     if matches!(who, "me" | "team") {
         return (who == "me") == other.is_none();
@@ -130,9 +130,9 @@ mod tests {
             ("aaaaaaa", &[]),
             ("", &[]),
         ] {
-            let is_of = |id: &&&str| is_of(&table, id, who);
+            let is_of = |id: &&&str| belongs_to(&table, id, who);
             assert_eq!(["mine", "twin", "work"].iter().filter(is_of).copied().collect::<Vec<_>>(), found, "{who:?}");
         }
-        assert!(!is_of(&SessionTable::default(), "mine", ""), "nobody is known");
+        assert!(!belongs_to(&SessionTable::default(), "mine", ""), "nobody is known");
     }
 }

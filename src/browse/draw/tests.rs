@@ -17,7 +17,7 @@ use crate::print::Marks;
 
 /// A browser that asks nobody, with a list.
 fn app(entries: Vec<Entry>) -> App {
-    let environment = Environment::apart("/nowhere".into(), "/nowhere".into());
+    let environment = Environment::isolated("/nowhere".into(), "/nowhere".into());
     let mut app = App::new(&environment, None, "web lock", mpsc::channel().0);
     app.theme = Theme { has_colours: true };
     app.list.wanted.query = "web lock".to_owned();

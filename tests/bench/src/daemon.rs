@@ -77,7 +77,7 @@ pub struct Rebuild {
 pub(super) fn measure(workspace: &Workspace, claude: &Path, corpus: &Corpus) -> Result<Daemon, Error> {
     let home = workspace.path().join("history");
     baton_base::durable::create_private_folder(&home).map_err(io_error("create", &home))?;
-    let environment = Environment::apart(home.clone(), claude.to_owned());
+    let environment = Environment::isolated(home.clone(), claude.to_owned());
     let mut first = DaemonProcess::start(&environment)?;
     let mut client = first.client(&environment)?;
     search(&mut client, &corpus.common_word, true)?;

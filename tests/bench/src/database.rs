@@ -113,7 +113,7 @@ pub fn measure(options: Options, progress: impl Fn(&str)) -> Result<Database, Er
     let each = options.bytes / u64::from(options.sessions.max(1));
     let (agent, written) = readers::write_database(&path, options.bytes, each.max(1), &mut Random::new(1))?;
     let sessions = u32::try_from(written.paths.len()).unwrap_or(u32::MAX);
-    let environment = Environment::apart(home, workspace.path().join("claude")).with_directory(of, data, true);
+    let environment = Environment::isolated(home, workspace.path().join("claude")).with_directory(of, data, true);
     let mut world = World { _workspace: workspace, environment, path, agent, exchanges: 0 };
 
     progress("writing to it without a daemon");

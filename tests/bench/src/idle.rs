@@ -89,7 +89,7 @@ fn empty(below: &Path) -> Result<Memory, Error> {
 fn restart(environment: &Environment, workspace: &Workspace) -> Result<(f64, Memory), Error> {
     let home = workspace.path().join("restarted");
     workspace::copy(&environment.home, &home)?;
-    let environment = environment.in_home(home);
+    let environment = environment.with_home(home);
     let since = Instant::now();
     let daemon = Daemon::start_program(&program::baton()?, &environment, &["--throwaway"], Stdio::piped())?;
     let restart_ms = since.elapsed().as_secs_f64() * 1000.0;

@@ -74,7 +74,7 @@ pub(super) fn measure(workspace: &Workspace, events: u64, watch: std::time::Dura
     std::fs::remove_dir_all(log.join("sled")).map_err(io_error("remove", &log))?;
     let rebuild = events as f64 / open(&log, events)?;
 
-    let environment = Environment::apart(home.clone(), claude);
+    let environment = Environment::isolated(home.clone(), claude);
     let file = workspace.path().join("export.jsonl");
     let exported = file.display().to_string();
     let (verified, answer) = run(&environment, &["log", "verify", "--quick", "--json"])?;

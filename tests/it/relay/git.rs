@@ -33,7 +33,7 @@ fn a_checkout_is_exchanged_and_history_keeps_no_key() {
     ann.ok(&["relay", "git"]);
     // Before one has joined, its folder is named.
     let refused = bob.run(&["relay", "git", bob.path("work").to_str().unwrap()]);
-    assert!(refused.code == 1 && refused.err.contains("no git checkout"), "{}", refused.err);
+    assert!(refused.code == 1 && refused.err.contains("not a git checkout"), "{}", refused.err);
     bob.ok(&["relay", "git", at_bob.to_str().unwrap()]);
     bob.ok(&["relay", "join", &invitation, at_bob.to_str().unwrap(), "--name", "Bob"]);
     settled(&bob);

@@ -80,7 +80,7 @@ fn what_a_person_wrote_into_a_forgotten_note_stays() {
     let (path, note) = only_session(&own(&world));
     fs::write(&path, note + "\nMy own conclusion.\n").unwrap();
     let forgotten = world.ok(&["forget", &id(1), "--yes"]);
-    assert!(forgotten.out.contains("What people wrote in these notes stays there"), "{}", forgotten.out);
+    assert!(forgotten.out.contains("What people wrote or changed in these notes stays there"), "{}", forgotten.out);
     assert!(!path.exists(), "its name told what it was about");
     let left: Vec<String> = notes(&own(&world)).into_iter().filter(|path| path.contains("/sessions/")).collect();
     let [left] = left.as_slice() else { panic!("one: {left:?}") };

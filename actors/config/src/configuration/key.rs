@@ -346,13 +346,13 @@ impl Key {
     }
 
     /// True if `null` is accepted. It means unset, and for a budget no limit.
-    pub(super) fn nullable(&self) -> bool {
+    pub(super) fn is_nullable(&self) -> bool {
         self.default == "null" || NULLABLE.contains(&self.name)
     }
 
     /// Describes the accepted values.
     pub(super) fn allowed(&self) -> String {
-        let or_null = if self.nullable() { ", or null" } else { "" };
+        let or_null = if self.is_nullable() { ", or null" } else { "" };
         let allowed = match self.takes {
             Takes::Switch => "true or false".to_owned(),
             Takes::Whole { least, most, unit } => format!("a whole number of {unit} from {least} to {most}"),
@@ -403,7 +403,7 @@ pub fn former_keys() -> impl Iterator<Item = (&'static str, &'static str)> {
 }
 
 /// Every current key with its default and accepted values, one line each.
-pub fn described() -> String {
+pub fn describe_keys() -> String {
     keys().map(|key| format!("{} [{}]: {}\n", key.name, key.default, key.allowed)).collect()
 }
 
@@ -457,7 +457,7 @@ mod tests {
 
     #[test]
     fn every_key_is_described_and_says_what_it_is_for() {
-        let described = described();
+        let described = describe_keys();
         for key in KEYS.iter().filter(|key| key.used == Use::Now) {
             assert!(described.contains(&format!("{} [{}]: {}", key.name, key.default, key.allowed())), "{}", key.name);
             assert!(key.meaning.len() > 15 && key.meaning.ends_with('.'), "{}: {:?}", key.name, key.meaning);

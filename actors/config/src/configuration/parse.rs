@@ -298,7 +298,7 @@ pub(super) fn check(key: &Key, node: &Node<'_>) -> Result<Value, String> {
         texts.is_some_and(|texts| texts.iter().all(|text| text.as_str().is_some_and(|text| !text.trim().is_empty())))
     };
     let is_text = || value.as_str().is_some_and(configured_path::is_text);
-    let fits = (key.nullable() && value.is_null())
+    let fits = (key.is_nullable() && value.is_null())
         || match key.takes {
             Takes::Switch => value.is_boolean(),
             Takes::Whole { least, most, .. } => value.as_u64().is_some_and(|number| (least..=most).contains(&number)),

@@ -42,7 +42,7 @@ fn timeout_of(configuration: &Configuration) -> i64 {
 }
 
 fn shown(configuration: &Configuration, key: &str) -> (String, String) {
-    let shown = configuration.shown();
+    let shown = configuration.for_display();
     let value = shown.values.iter().find(|value| value.key == key).unwrap();
     (value.value.to_string(), value.origin.clone())
 }
@@ -364,10 +364,14 @@ fn vectors_are_made_only_where_both_address_and_model_are_set() {
         let configuration = world.open();
         assert!(configuration.mistakes().is_empty(), "{text}: {:?}", configuration.mistakes());
         assert_eq!(configuration.settings().now().embedding.is_some(), on, "{text}");
-        let told = configuration.lacking().map(|remark| remark.to_string());
+        let told = configuration.embedding_warning().map(|remark| remark.to_string());
         assert_eq!(told.is_some(), lacking.is_some(), "{text}: {told:?}");
         assert!(told.unwrap_or_default().contains(lacking.unwrap_or_default()), "{text}");
-        assert_eq!(configuration.shown().warnings, configuration.lacking().into_iter().collect::<Vec<_>>(), "{text}");
+        assert_eq!(
+            configuration.for_display().warnings,
+            configuration.embedding_warning().into_iter().collect::<Vec<_>>(),
+            "{text}"
+        );
     }
 }
 
@@ -385,7 +389,7 @@ fn an_answer_that_leaves_no_room_for_a_conversation_is_warned_of_where_a_model_i
     ] {
         let world = World::new();
         world.write(&format!("{{\"llm\": {{{text}}}}}"));
-        let shown = world.open().shown();
+        let shown = world.open().for_display();
         assert!(shown.mistakes.is_empty(), "{text}: {:?}", shown.mistakes);
         let told: Vec<String> = shown.warnings.iter().map(ToString::to_string).collect();
         match warned {

@@ -1,4 +1,4 @@
-//! Checks where notes may lie: neither among transcripts nor among Baton's own files.
+//! Checks the path of the notes, which must be neither among transcripts nor among Baton's own files.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +12,7 @@ const OWN: &str = "vault";
 
 /// The reason why `vault.path` is refused, if it is. Files of the home or of an agent would be taken for notes, or
 /// notes for theirs.
-pub(super) fn refused(parsed: &Parsed, home: Option<&Path>, watched: &[PathBuf]) -> Option<Remark> {
+pub(super) fn why_refused(parsed: &Parsed, home: Option<&Path>, watched: &[PathBuf]) -> Option<Remark> {
     let (path, line) = parsed.values.get("vault.path")?;
     let path = Path::new(path.as_str()?);
     let root = parsed.values.get("vault.root").and_then(|(root, _)| root.as_str());
@@ -118,7 +118,7 @@ mod tests {
             if let Some(watched) = watched {
                 parsed.values.insert("session_tracking.watch_directories", (json!([at(watched)]), 5));
             }
-            refused(&parsed, Some(&at("home")), &[at("agent/projects")]).map(|remark| remark.to_string())
+            why_refused(&parsed, Some(&at("home")), &[at("agent/projects")]).map(|remark| remark.to_string())
         };
         for (path, root, watched, why) in [
             ("mine", None, None, ""),

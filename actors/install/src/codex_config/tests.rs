@@ -9,7 +9,7 @@ use super::*;
 /// A server with a home of its own, or that of another home.
 fn server(home: &str) -> Server {
     let programs = Programs { baton: PathBuf::from("/b \"b/baton"), hook: None };
-    Server::new(Host::Codex, &programs, &Environment::apart(home.into(), "/c".into()))
+    Server::new(Host::Codex, &programs, &Environment::isolated(home.into(), "/c".into()))
 }
 
 const MINE: [&str; 9] = [

@@ -10,13 +10,13 @@ fn command(path: &str) -> HookCommand {
 
 fn put(text: &str) -> String {
     let mut document = Document::read(text).unwrap();
-    put_in(&mut document, AllHooks { form: &CLAUDE, command: &command("/b/baton-hook") }).unwrap();
+    put_in(&mut document, AllHooks { form: &CLAUDE_AND_CODEX, command: &command("/b/baton-hook") }).unwrap();
     document.text()
 }
 
 fn taken(text: &str) -> String {
     let mut document = Document::read(text).unwrap();
-    take_out(&mut document, &CLAUDE).unwrap();
+    take_out(&mut document, &CLAUDE_AND_CODEX).unwrap();
     document.text()
 }
 
@@ -28,11 +28,11 @@ fn value(text: &str) -> Value {
 /// Checks that every event calls our hook exactly once, correctly, and that a second run changes nothing.
 #[track_caller]
 fn is_complete(text: &str) {
-    let found = find(&CLAUDE, &value(text));
-    for &(event, timeout) in CLAUDE.events {
+    let found = find(&CLAUDE_AND_CODEX, &value(text));
+    for &(event, timeout) in CLAUDE_AND_CODEX.events {
         let of_event: Vec<_> = found.iter().filter(|found| found.event == event).collect();
         let [one] = of_event[..] else { panic!("{event}: {of_event:?}") };
-        assert!(one.is_sound(&CLAUDE) && one.line == format!("/b/baton-hook {event}"), "{one:?}");
+        assert!(one.is_sound(&CLAUDE_AND_CODEX) && one.line == format!("/b/baton-hook {event}"), "{one:?}");
         assert!(timeout.is_some() || one.timeout.is_none());
     }
     assert_eq!(put(text), text, "not idempotent");
@@ -117,9 +117,11 @@ fn what_claude_code_would_not_read_is_refused() {
         (r#"{"hooks": null}"#, "hooks is null, and must be an object"),
         (r#"{"hooks": {"Stop": {"hooks": []}}}"#, "hooks.Stop is an object, and must be a list"),
     ] {
-        let error =
-            put_in(&mut Document::read(text).unwrap(), AllHooks { form: &CLAUDE, command: &command("/b/baton-hook") })
-                .unwrap_err();
+        let error = put_in(
+            &mut Document::read(text).unwrap(),
+            AllHooks { form: &CLAUDE_AND_CODEX, command: &command("/b/baton-hook") },
+        )
+        .unwrap_err();
         assert_eq!(error.to_string(), expected);
         assert_eq!(taken(text), text);
     }

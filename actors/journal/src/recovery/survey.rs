@@ -325,7 +325,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Saves a copy of the torn tail. Removes a segment that never had a complete header.
-    pub(super) fn keep_cut(&self, files: &dyn Files, now: Timestamp) -> Result<Option<Cut>, OpenError> {
+    pub(super) fn save_torn_tail(&self, files: &dyn Files, now: Timestamp) -> Result<Option<Cut>, OpenError> {
         let Some(torn) = &self.torn else { return Ok(None) };
         let path = segment::unsealed_path(self.folder, torn.number);
         let segment = format!("{:04}.seg", torn.number);

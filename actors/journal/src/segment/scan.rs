@@ -194,7 +194,7 @@ impl Scan {
     }
 
     /// Number of segments begun.
-    pub(crate) fn begun(&self) -> usize {
+    pub(crate) fn segments_read(&self) -> usize {
         self.begun
     }
 

@@ -5,14 +5,14 @@ use std::sync::RwLock;
 use baton_conversation::record::StreamId;
 
 use super::super::index::{self, Entry, Index, Row, group, group_key, row_key};
-use super::super::verify::{self, Auditor, Verified};
+use super::super::verify::{self, Verified, VerifyVisitor};
 use super::*;
 
 /// Collects all records.
 #[derive(Default)]
 pub(super) struct CollectRecords(pub(super) Vec<StoredRecord>);
 
-impl Auditor for CollectRecords {
+impl VerifyVisitor for CollectRecords {
     fn record(&mut self, record: &StoredRecord) {
         self.0.push(record.clone());
     }
@@ -197,7 +197,7 @@ fn what_the_index_lacks_at_its_end_is_no_finding_and_what_it_has_more_is_told() 
 #[test]
 fn verifying_ends_when_nobody_wants_it_any_more() {
     struct Impatient(u64);
-    impl Auditor for Impatient {
+    impl VerifyVisitor for Impatient {
         fn record(&mut self, _record: &StoredRecord) {
             self.0 += 1;
         }

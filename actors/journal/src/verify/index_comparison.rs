@@ -7,7 +7,7 @@ use baton_conversation::record::{Position, SequenceNumber, StreamId};
 use baton_events::envelope::{ChainHash, StoredRecord, Tail};
 
 use super::super::index::{Error, Group, Index};
-use super::{Auditor, Finding};
+use super::{Finding, VerifyVisitor};
 
 /// Streams of the index read in one step; a replacement of the index may have to wait for one step.
 const STEP: usize = 64;
@@ -128,7 +128,7 @@ impl<'a> IndexComparison<'a> {
     }
 
     /// Compares the positions by stream with those of the records. Returns false if the auditor stopped it.
-    pub(super) fn compare_streams(&mut self, auditor: &mut dyn Auditor) -> bool {
+    pub(super) fn compare_streams(&mut self, auditor: &mut dyn VerifyVisitor) -> bool {
         let to = self.limit.position;
         let mut after: Option<Vec<u8>> = None;
         while !self.ended {

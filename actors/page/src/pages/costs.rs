@@ -1,4 +1,4 @@
-//! Costs: what the agents' models took at list prices, and what calls of models by Baton itself cost.
+//! Costs: the agents' models at list prices, and Baton's own model calls.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use baton_protocol::{Agent, CostsParams, method};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::{agents, optional};
+use super::{agent_choice, non_empty};
 use crate::ask::Failed;
 use crate::layout::{self, counted, number, usd};
 use crate::picture::{self, Bar, Stack};
@@ -33,14 +33,14 @@ const GROUPS: &[(&str, &str)] = &[
 const ROWS: usize = 200;
 /// Most bars of a picture; the table has all.
 const BARS: usize = 60;
-/// Most days of a picture that has those without costs, too.
+/// Most days of a picture that includes days without costs.
 const DAYS: i64 = 120;
 /// Most models with a colour of their own.
 const SERIES: usize = 4;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct Params {
     by: String,
     days: String,
     since: String,
@@ -49,25 +49,25 @@ pub(crate) struct Asked {
     agent: String,
 }
 
-pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
+pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Params>) -> Result<Html<String>, Failed> {
     let params = CostsParams {
-        days: super::number("days", &asked.days)?,
-        since: optional(&asked.since),
-        until: optional(&asked.until),
-        by: optional(&asked.by),
-        project: optional(&asked.project),
+        days: super::parse_number("days", &asked.days)?,
+        since: non_empty(&asked.since),
+        until: non_empty(&asked.until),
+        by: non_empty(&asked.by),
+        project: non_empty(&asked.project),
         agent: Agent::ALL.iter().copied().find(|agent| agent.as_str() == asked.agent),
         wait: false,
         caller: site.caller(),
     };
     let costs = match site.ask::<Costs>(method::COSTS, &params).await {
-        Ok(costs) => shown(&costs),
+        Ok(costs) => cost_tables(&costs),
         Err(failed) => failed.beside_form()?,
     };
     Ok(layout::page("/costs", "Costs", &body(&asked, &costs)))
 }
 
-fn body(asked: &Asked, costs: &Markup) -> Markup {
+fn body(asked: &Params, costs: &Markup) -> Markup {
     let by = if asked.by.is_empty() { "day" } else { &asked.by };
     let others = [("by", asked.by.as_str()), ("project", &asked.project), ("agent", &asked.agent)];
     html! {
@@ -79,31 +79,31 @@ fn body(asked: &Asked, costs: &Markup) -> Markup {
             }
             label for="days" { "Days" }
             input #days name="days" type="number" min="1" max="36500" value=(asked.days) placeholder="all";
-            (super::bounds(&asked.since, &asked.until))
+            (super::time_fields(&asked.since, &asked.until))
             label for="project" { "Project" }
             input #project name="project" value=(asked.project) placeholder="all";
-            (agents(&asked.agent))
+            (agent_choice(&asked.agent))
             button { "Show" }
         }
-        (super::spans("/costs", &others))
+        (super::span_links("/costs", &others))
         (costs)
     }
 }
 
-fn shown(costs: &Costs) -> Markup {
+fn cost_tables(costs: &Costs) -> Markup {
     html! {
         section #agents-costs data-live {
             h2 { "Your agents, at list prices" }
             @match &costs.agents {
                 None => p.problem { "Not known: the memory is not available now. The page Health tells why." },
-                Some(agents) => (of_agents(&costs.by, agents)),
+                Some(agents) => (agent_costs(&costs.by, agents)),
             }
         }
-        section #costs data-live { h2 { "Baton's own model calls" } (of_baton(costs)) }
+        section #costs data-live { h2 { "Baton's own model calls" } (baton_costs(costs)) }
     }
 }
 
-fn of_agents(by: &str, agents: &AgentCosts) -> Markup {
+fn agent_costs(by: &str, agents: &AgentCosts) -> Markup {
     html! {
         p { b { (list_price(&agents.total)) } " in " (counted(agents.sessions, "session"))
             @if agents.subagents > 0 { " and " (counted(agents.subagents, "subagent")) } "." }
@@ -130,7 +130,7 @@ fn of_agents(by: &str, agents: &AgentCosts) -> Markup {
     }
 }
 
-/// What tokens cost at list prices, with a mark if it is more than that.
+/// The cost of tokens at list prices, with a mark if it is a lower bound.
 pub(crate) fn list_price(cost: &AgentCost) -> String {
     let more = if cost.is_partial() { "+" } else { "" };
     cost.tokens.cost_usd.map_or_else(|| "not known".to_owned(), |amount| usd(amount) + more)
@@ -142,7 +142,7 @@ fn key(by: &str, cost: &AgentCost) -> Markup {
         "session" => html! { a href=(format!("/session/{key}")) {
             @match &cost.title { Some(title) => (plain(title)), None => code { (key) } }
         } },
-        "project" => super::project(Some(key)),
+        "project" => super::project_link(Some(key)),
         "agent" => layout::agent(Some(key)),
         _ => html! { (plain(key)) },
     }
@@ -206,7 +206,7 @@ fn stacked(by: &str, agents: &AgentCosts) -> Markup {
     }
 }
 
-/// Bars by day with those of the days between on which nothing was spent, as far as they fit.
+/// Adds the days without costs to bars by day, if they fit.
 fn with_empty_days(bars: Vec<Stack>) -> Vec<Stack> {
     let number = |bar: &Stack| Timestamp::parse(&format!("{}T00:00:00Z", bar.label)).map(|at| at.0 / DAY_MS);
     let (Some(first), Some(last)) = (bars.first().and_then(number), bars.last().and_then(number)) else { return bars };
@@ -221,7 +221,7 @@ fn with_empty_days(bars: Vec<Stack>) -> Vec<Stack> {
     (first..=last).map(day).collect()
 }
 
-fn of_baton(costs: &Costs) -> Markup {
+fn baton_costs(costs: &Costs) -> Markup {
     let bars: Vec<Bar> = costs
         .rows
         .iter()

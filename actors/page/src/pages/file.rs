@@ -10,7 +10,7 @@ use baton_protocol::{BlameParams, method};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::optional;
+use super::non_empty;
 use crate::ask::Failed;
 use crate::layout::{self, Clock, address, counted};
 use crate::site::Site;
@@ -20,18 +20,18 @@ const SESSIONS: u32 = 100;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct Params {
     path: String,
     project: String,
 }
 
-pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
+pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Params>) -> Result<Html<String>, Failed> {
     if asked.path.trim().is_empty() {
         return Ok(layout::page("/projects", "File", &html! { h1 { "File" } (form(&asked)) }));
     }
     let params = BlameParams {
         path: asked.path.clone(),
-        project: optional(&asked.project),
+        project: non_empty(&asked.project),
         limit: SESSIONS,
         caller: site.caller(),
         ..BlameParams::default()
@@ -41,7 +41,7 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
 }
 
 /// Asks for a file.
-fn form(asked: &Asked) -> Markup {
+fn form(asked: &Params) -> Markup {
     html! {
         form.filters {
             label for="path" { "Path, or the end of one" }
@@ -63,7 +63,7 @@ fn body(blame: &Blame, clock: Clock) -> Markup {
     html! {
         h1 { code { (plain(&blame.path)) } }
         p.meta {
-            (super::project(blame.project.as_deref()))
+            (super::project_link(blame.project.as_deref()))
             @if blame.project.is_some() { a href=(graph(blame)) { "Graph" } }
         }
         p { (to_sentence(&blame.message)) }
@@ -81,7 +81,7 @@ fn body(blame: &Blame, clock: Clock) -> Markup {
                 (plain(&session.title))
             }
             div.meta {
-                (clock.at(session.at.as_deref()))
+                (clock.time(session.at.as_deref()))
                 @if session.modified { span { "changed " (layout::changed_lines(session.added, session.removed)) } }
                 @if session.read > 0 { span { (counted(session.read.into(), "read")) } }
                 @if let Some(renamed) = &session.renamed { code { (plain(renamed)) } }

@@ -12,7 +12,7 @@ use baton_protocol::{GraphParams, method};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::optional;
+use super::non_empty;
 use crate::ask::Failed;
 use crate::layout::{self, Clock, address, counted};
 use crate::picture::network::{self, Edge, Point};
@@ -26,22 +26,22 @@ const KINDS: &[(&str, u8)] =
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct Params {
     about: String,
     project: String,
     /// A day, or its number since 1970 as the slider has it.
     as_of: String,
 }
 
-pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
+pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Params>) -> Result<Html<String>, Failed> {
     let as_of = match asked.as_of.parse::<i64>() {
         Ok(day) => Some(day_of(day)),
-        Err(_) => optional(&asked.as_of),
+        Err(_) => non_empty(&asked.as_of),
     };
     let params = GraphParams {
         about: asked.about.trim().to_owned(),
         as_of: as_of.clone(),
-        project: optional(&asked.project),
+        project: non_empty(&asked.project),
         caller: site.caller(),
         ..GraphParams::default()
     };
@@ -49,7 +49,7 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
     let ids: BTreeSet<String> = graph.facts.iter().filter_map(|fact| fact.session_id.clone()).collect();
     let titles = super::titles(&site, ids.into_iter().collect()).await;
     for node in graph.nodes.iter_mut().filter(|node| node.label == "Session") {
-        // Its name is the beginning of its id.
+        // A session's name is the beginning of its id.
         let begin = node.name.strip_prefix("session_").unwrap_or(&node.name).to_owned();
         if let Some((_, title)) = titles.range(begin.clone()..).next().filter(|(id, _)| id.starts_with(&begin)) {
             node.name.clone_from(title);
@@ -58,7 +58,7 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
     let body = html! {
         h1 { "Graph" }
         (form(&asked, as_of.as_deref(), &graph, site.clock()))
-        section #graph data-live { (shown(&asked, as_of.as_deref(), &graph, site.clock())) }
+        section #graph data-live { (graph_markup(&asked, as_of.as_deref(), &graph, site.clock())) }
     };
     Ok(layout::page("/graph", "Graph", &body))
 }
@@ -72,7 +72,7 @@ fn number_of(day: &str) -> Option<i64> {
     Timestamp::parse(&format!("{day}T00:00:00Z")).map(|at| at.0.div_euclid(DAY_MS))
 }
 
-fn form(asked: &Asked, as_of: Option<&str>, graph: &Graph, clock: Clock) -> Markup {
+fn form(asked: &Params, as_of: Option<&str>, graph: &Graph, clock: Clock) -> Markup {
     let today = number_of(&clock.day(clock.now)).unwrap_or_default();
     let days: Vec<i64> = graph.days.iter().filter_map(|day| number_of(day)).collect();
     let shown = as_of.and_then(number_of).unwrap_or(today);
@@ -109,17 +109,17 @@ fn form(asked: &Asked, as_of: Option<&str>, graph: &Graph, clock: Clock) -> Mark
 }
 
 /// The graph around an entity, as of the same day.
-fn around(node: &str, asked: &Asked, as_of: Option<&str>) -> String {
+fn graph_address(node: &str, asked: &Params, as_of: Option<&str>) -> String {
     let all = [("about", node), ("project", asked.project.as_str()), ("as_of", as_of.unwrap_or_default())];
     let all: Vec<(&str, &str)> = all.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     address("/graph", &all)
 }
 
-fn series(label: &str) -> u8 {
+fn kind_series(label: &str) -> u8 {
     KINDS.iter().find(|(kind, _)| *kind == label).map_or(0, |(_, series)| *series)
 }
 
-fn shown(asked: &Asked, as_of: Option<&str>, graph: &Graph, clock: Clock) -> Markup {
+fn graph_markup(asked: &Params, as_of: Option<&str>, graph: &Graph, clock: Clock) -> Markup {
     let names: BTreeMap<&str, &GraphNode> = graph.nodes.iter().map(|node| (node.uuid.as_str(), node)).collect();
     let points: Vec<Point> = graph
         .nodes
@@ -127,9 +127,9 @@ fn shown(asked: &Asked, as_of: Option<&str>, graph: &Graph, clock: Clock) -> Mar
         .map(|node| Point {
             key: node.uuid.clone(),
             name: plain(&node.name),
-            series: series(&node.label),
+            series: kind_series(&node.label),
             hops: node.hops,
-            target: around(&node.uuid, asked, as_of),
+            target: graph_address(&node.uuid, asked, as_of),
             text: format!("{} {}: {}", node.label, plain(&node.name), counted(node.facts.into(), "fact")),
         })
         .collect();
@@ -141,7 +141,7 @@ fn shown(asked: &Asked, as_of: Option<&str>, graph: &Graph, clock: Clock) -> Mar
     html! {
         p { (to_sentence(&graph.message)) }
         @if !points.is_empty() {
-            (network::drawn("Entities and the facts between them", &points, &edges))
+            (network::draw_graph("Entities and the facts between them", &points, &edges))
             p.meta.keys {
                 @for (kind, series) in [("Sessions", 1), ("Commands", 2), ("Files", 3), ("Decisions' topics and preferences", 4), ("Errors", 5), ("Others", 0)] {
                     span { svg width="12" height="12" viewBox="0 0 12 12" aria-hidden="true" { circle class=(format!("s{series}")) cx="6" cy="6" r="5" {} } " " (kind) }
@@ -167,21 +167,21 @@ fn shown(asked: &Asked, as_of: Option<&str>, graph: &Graph, clock: Clock) -> Mar
 fn row(
     fact: &GraphFact,
     names: &BTreeMap<&str, &GraphNode>,
-    asked: &Asked,
+    asked: &Params,
     as_of: Option<&str>,
     clock: Clock,
 ) -> Markup {
     let end = |uuid: &str| {
         html! { @if let Some(node) = names.get(uuid) {
-            a href=(around(uuid, asked, as_of)) title=(node.label) { (plain(&node.name)) }
+            a href=(graph_address(uuid, asked, as_of)) title=(node.label) { (plain(&node.name)) }
         } }
     };
     html! { tr {
         td { (end(&fact.source)) }
         td.words { (plain(&fact.fact)) }
         td { (end(&fact.target)) }
-        td { (clock.at(fact.valid_at.as_deref())) }
-        td { (clock.at(fact.invalid_at.as_deref())) }
+        td { (clock.time(fact.valid_at.as_deref())) }
+        td { (clock.time(fact.invalid_at.as_deref())) }
         td {
             @if let (Some(session), Some(line)) = (&fact.session_id, fact.line) {
                 a href=(address(&format!("/session/{session}"), &[("line", &line.to_string())])) { "line " (line) }

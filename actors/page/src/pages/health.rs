@@ -64,7 +64,7 @@ fn body(status: &Status, hooks: &HookStats, clock: Clock) -> Markup {
                     td.n { (number(stats.failures.values().sum())) }
                     td.n { (milliseconds(stats.p50_us)) }
                     td.n { (milliseconds(stats.p99_us)) }
-                    td { (clock.at(stats.last_at.as_deref())) }
+                    td { (clock.time(stats.last_at.as_deref())) }
                 } } }
             } } }
             h2 { "Folders with transcripts" }

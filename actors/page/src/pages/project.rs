@@ -11,7 +11,7 @@ use baton_protocol::{Agent, ProjectParams, method};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::{projects, quote, sessions};
+use super::{projects, quote_link, sessions};
 use crate::ask::Failed;
 use crate::layout::{self, Clock, address, counted, number};
 use crate::picture::lanes::{self, Span};
@@ -24,23 +24,23 @@ const SESSIONS: usize = 12;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct Params {
     name: String,
 }
 
-pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Response, Failed> {
+pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Params>) -> Result<Response, Failed> {
     let params = ProjectParams {
-        project: super::optional(&asked.name),
+        project: super::non_empty(&asked.name),
         limit: ENTRIES,
         caller: site.caller(),
         ..ProjectParams::default()
     };
     let project: Project = match site.ask(method::PROJECT, &params).await {
         Ok(project) => project,
-        // No project has this name: the right one is in the list of all.
+        // No project has this name: list all projects.
         Err(failed) => {
             let status = failed.status();
-            return Ok((status, projects::all(&site, failed.beside_form()?).await?).into_response());
+            return Ok((status, projects::page_with_note(&site, failed.beside_form()?).await?).into_response());
         }
     };
     let name = plain(project.project.trim_end_matches('/').rsplit('/').next().unwrap_or(&project.project));
@@ -59,7 +59,7 @@ fn body(project: &Project, name: &str, clock: Clock) -> Markup {
             a href=(address("/workflows", &[("project", &project.project)])) { "Workflows" }
             a href=(address("/sessions", &[("project", &project.project)])) { "All sessions" }
         }
-        section #sessions data-live { (of_sessions(project, clock)) }
+        section #sessions data-live { (session_list(project, clock)) }
         section #decisions data-live { (decisions(project, clock)) }
         section #open data-live {
             @if !project.open.is_empty() {
@@ -79,7 +79,7 @@ fn more(count: u32, what: &str) -> Markup {
     html! { @if count > 0 { p.faint { (counted(count.into(), &format!("more {what}"))) "." } } }
 }
 
-fn of_sessions(project: &Project, clock: Clock) -> Markup {
+fn session_list(project: &Project, clock: Clock) -> Markup {
     let title = |name: Option<&str>| Agent::title_of(name.unwrap_or("unknown")).to_owned();
     let mut lanes: Vec<String> = Vec::new();
     let mut spans = Vec::new();
@@ -100,7 +100,7 @@ fn of_sessions(project: &Project, clock: Clock) -> Markup {
     let ends = [day(spans.iter().map(|span| span.from).min()), day(spans.iter().map(|span| span.to).max())];
     html! {
         h2 { "Sessions" }
-        (lanes::drawn("Sessions by agent", &lanes, &spans, [&ends[0], &ends[1]]))
+        (lanes::draw_lanes("Sessions by agent", &lanes, &spans, [&ends[0], &ends[1]]))
         ul.rows { @for session in project.sessions.iter().take(SESSIONS) { (sessions::row(session, clock)) } }
         @if project.sessions.len() > SESSIONS {
             details { summary { (project.sessions.len() - SESSIONS) " more" }
@@ -113,7 +113,7 @@ fn of_sessions(project: &Project, clock: Clock) -> Markup {
 }
 
 fn quotes(quotes: &[Quote], clock: Clock) -> Markup {
-    html! { ul.plain { @for one in quotes { li { (quote(one)) " " (clock.at(one.at.as_deref())) } } } }
+    html! { ul.plain { @for one in quotes { li { (quote_link(one)) " " (clock.time(one.at.as_deref())) } } } }
 }
 
 fn decisions(project: &Project, clock: Clock) -> Markup {
@@ -121,16 +121,16 @@ fn decisions(project: &Project, clock: Clock) -> Markup {
         @if !project.decisions.is_empty() {
             h2 { "Decisions that hold" }
             ul.plain { @for decision in &project.decisions { li {
-                (quote(&decision.said)) " " (clock.at(decision.said.at.as_deref()))
+                (quote_link(&decision.said)) " " (clock.time(decision.said.at.as_deref()))
                 @if decision.said_by.is_some() { span.faint { " · model" } }
             } } }
             (more(project.more_decisions, "decision"))
         }
         @if !project.replaced.is_empty() {
-            h2 { "Decisions that hold no more" }
+            h2 { "Superseded decisions" }
             ul.plain { @for replaced in &project.replaced { li {
-                (quote(&replaced.said)) " " span.faint { (clock.span(replaced.said.at.as_deref(), replaced.until.as_deref())) }
-                @if let Some(by) = &replaced.by { p { "now: " (quote(by)) } }
+                (quote_link(&replaced.said)) " " span.faint { (clock.span(replaced.said.at.as_deref(), replaced.until.as_deref())) }
+                @if let Some(by) = &replaced.by { p { "now: " (quote_link(by)) } }
             } } }
             (more(project.more_replaced, "decision"))
         }
@@ -149,7 +149,7 @@ fn files(project: &Project, clock: Clock) -> Markup {
                     td.n { (counted(file.changed_in.into(), "session")) }
                     td.n { (number(file.read_in.into())) }
                     td.n { (layout::changed_lines(file.added, file.removed)) }
-                    td { (clock.at(file.last_at.as_deref())) }
+                    td { (clock.time(file.last_at.as_deref())) }
                 } } }
             } }
             (more(project.more_files, "file"))

@@ -17,11 +17,11 @@ use crate::site::Site;
 const PROJECTS: u32 = 60;
 
 pub(crate) async fn page(State(site): State<Arc<Site>>) -> Result<Html<String>, Failed> {
-    all(&site, html! {}).await
+    page_with_note(&site, html! {}).await
 }
 
-/// All projects, below what there is to say.
-pub(super) async fn all(site: &Site, said: Markup) -> Result<Html<String>, Failed> {
+/// All projects, below a note.
+pub(super) async fn page_with_note(site: &Site, said: Markup) -> Result<Html<String>, Failed> {
     let params = ProjectsParams { limit: PROJECTS, caller: site.caller(), ..ProjectsParams::default() };
     let answer: Projects = site.ask(method::PROJECTS, &params).await?;
     let clock = site.clock();
@@ -34,7 +34,7 @@ pub(super) async fn all(site: &Site, said: Markup) -> Result<Html<String>, Faile
                 a.title href=(address("/project", &[("name", &project.project)])) { (layout::directory(Some(&project.project))) }
                 div.meta {
                     span { (plain(&project.project)) }
-                    (clock.at(project.last_at.as_deref()))
+                    (clock.time(project.last_at.as_deref()))
                     span { (counted(project.sessions.into(), "session")) }
                     @if project.active > 0 { span.good { (project.active) " not ended" } }
                     (agents(&project.agents))

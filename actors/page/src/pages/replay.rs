@@ -11,7 +11,7 @@ use baton_protocol::{ReplayParams, method};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::{Titles, optional};
+use super::{Titles, non_empty};
 use crate::ask::Failed;
 use crate::layout::{self, Clock, address, counted, number};
 use crate::site::Site;
@@ -21,7 +21,7 @@ const SESSIONS: u32 = 100;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct Params {
     /// A position; text, since a form may leave it empty.
     at: String,
     session: String,
@@ -29,9 +29,9 @@ pub(crate) struct Asked {
     to: String,
 }
 
-pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
-    let at = super::number("at", &asked.at)?;
-    let params = ReplayParams { at, session: optional(&asked.session), limit: SESSIONS };
+pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Params>) -> Result<Html<String>, Failed> {
+    let at = super::parse_number("at", &asked.at)?;
+    let params = ReplayParams { at, session: non_empty(&asked.session), limit: SESSIONS };
     let mut replay: Replay = site.ask(method::REPLAY, &params).await?;
     if !asked.to.is_empty()
         && !is_of_session(&replay)
@@ -50,8 +50,8 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
         @match &replay.event {
             None => p.faint { "Nothing is recorded yet." },
             Some(event) => {
-                (steps(&replay, &asked.session))
-                section #event data-live[is_live] { (told(&replay, event, &titles, site.clock())) }
+                (position_slider(&replay, &asked.session))
+                section #event data-live[is_live] { (event_markup(&replay, event, &titles, site.clock())) }
                 section #sessions data-live[is_live] { (sessions(&replay, event, &titles)) }
             },
         }
@@ -65,19 +65,19 @@ fn is_of_session(replay: &Replay) -> bool {
     stream.is_some() && stream.as_ref() == replay.event.as_ref().map(|event| &event.stream)
 }
 
-fn place(at: u64, session: &str) -> String {
+fn replay_address(at: u64, session: &str) -> String {
     let at = at.to_string();
     let with = [("at", at.as_str()), ("session", session)];
     address("/replay", if session.is_empty() { &with[..1] } else { &with })
 }
 
 /// The slider, and links to the positions beside.
-fn steps(replay: &Replay, session: &str) -> Markup {
+fn position_slider(replay: &Replay, session: &str) -> Markup {
     let (position, last) = (replay.position, replay.last);
     let link = |name: &str, target: Option<u64>| {
         html! {
             @match target.filter(|target| *target != position) {
-                Some(target) => a href=(place(target, session)) { (name) },
+                Some(target) => a href=(replay_address(target, session)) { (name) },
                 None => span.faint { (name) },
             }
         }
@@ -106,16 +106,16 @@ fn steps(replay: &Replay, session: &str) -> Markup {
     }
 }
 
-fn told(replay: &Replay, event: &HistoryEvent, titles: &Titles, clock: Clock) -> Markup {
+fn event_markup(replay: &Replay, event: &HistoryEvent, titles: &Titles, clock: Clock) -> Markup {
     let told_at = |text: &str| with_times(&plain(text), |at| clock.text(at));
-    // What was to come then may be long past.
+    // What was due then may be long past.
     let is_past = |owed: &Owed| owed.at.as_deref().and_then(Timestamp::parse).is_some_and(|at| at < clock.now);
     html! {
         h2 { "Event " (number(event.position)) ": " (event.kind.replace('_', " ")) }
         div.meta {
-            (clock.at(Some(&event.at)))
+            (clock.time(Some(&event.at)))
             @match event.stream.strip_prefix("session:") {
-                Some(id) => a href=(format!("/session/{id}")) { (named(id, titles)) },
+                Some(id) => a href=(format!("/session/{id}")) { (session_name(id, titles)) },
                 None => code { (plain(&event.stream)) },
             }
             span { "its event " (number(event.sequence)) }
@@ -138,7 +138,7 @@ fn told(replay: &Replay, event: &HistoryEvent, titles: &Titles, clock: Clock) ->
         }
         @for owed in &event.owed {
             p { @if is_past(owed) { "Was due then: " } @else { "Next: " }
-                (plain(&owed.what)) " " (clock.at(owed.at.as_deref())) ", " (told_at(&owed.why)) }
+                (plain(&owed.what)) " " (clock.time(owed.at.as_deref())) ", " (told_at(&owed.why)) }
         }
         @if let Some(id) = replay.session_id.as_ref().filter(|_| !is_of_session(replay)) {
             p.faint { "The links above lead through the events of " code { (plain(id)) } "." }
@@ -147,7 +147,7 @@ fn told(replay: &Replay, event: &HistoryEvent, titles: &Titles, clock: Clock) ->
 }
 
 /// A session by its title and its id.
-fn named(id: &str, titles: &Titles) -> Markup {
+fn session_name(id: &str, titles: &Titles) -> Markup {
     html! { @if let Some(title) = titles.get(id) { (plain(title)) " " } code { (plain(id)) } }
 }
 
@@ -162,7 +162,7 @@ fn sessions(replay: &Replay, event: &HistoryEvent, titles: &Titles) -> Markup {
             thead { tr { th { "Session" } th { "State" } th { "Why it ended" } th.n { "Messages" } th.n { "Not indexed" } th.n { "Events" } } }
             tbody { @for session in &replay.sessions { tr.changed[is_changed(session)] {
                 td {
-                    a href=(place(replay.position, &session.session_id)) { (named(&session.session_id, titles)) }
+                    a href=(replay_address(replay.position, &session.session_id)) { (session_name(&session.session_id, titles)) }
                     @if is_changed(session) { " " span.state { "changed here" } }
                 }
                 td { (plain(&session.state)) }

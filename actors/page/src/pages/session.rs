@@ -20,7 +20,7 @@ use crate::site::Site;
 
 /// Messages of a window.
 const WINDOW: u32 = 100;
-/// Most messages of a window before another one: no more are given on either side of a line.
+/// Most messages of a window that ends before another one: a call gives no more on either side of a line.
 const EARLIER: u32 = 50;
 /// Messages on either side of a line.
 const AROUND: u32 = 20;
@@ -29,7 +29,7 @@ const ENTRIES: usize = 12;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct Params {
     /// Opens the conversation at this line.
     line: Option<u64>,
     /// A window that begins at this line.
@@ -38,7 +38,7 @@ pub(crate) struct Asked {
     before: Option<u64>,
 }
 
-async fn messages(site: &Site, session: &str, asked: &Asked, fresh: bool) -> Result<Messages, Failed> {
+async fn messages(site: &Site, session: &str, asked: &Params, fresh: bool) -> Result<Messages, Failed> {
     let params = MessagesParams { session: session.to_owned(), fresh, ..MessagesParams::default() };
     let params = match (asked.line, asked.before) {
         (Some(line), _) => MessagesParams { around: Some(line), context: AROUND, ..params },
@@ -53,17 +53,18 @@ async fn messages(site: &Site, session: &str, asked: &Asked, fresh: bool) -> Res
     Ok(messages)
 }
 
-/// A window of the conversation alone, for the script. What follows the last message is looked for on disk.
+/// A window of the conversation alone, for the script. For what follows the last message, the transcript on disk is
+/// read.
 pub(crate) async fn window(
     State(site): State<Arc<Site>>,
     Path(session): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<Params>,
 ) -> Result<Html<String>, Failed> {
     let mut messages = messages(&site, &session, &asked, false).await?;
     if messages.next.is_none() && asked.from.is_some() {
         messages = self::messages(&site, &session, &asked, true).await?;
     }
-    // Without a link on the near side: the other windows are there already.
+    // Without a link on the near side, because the neighbouring window is shown already.
     let ends = if asked.before.is_some() { Ends::Earlier } else { Ends::Later };
     let drawn = conversation::window(&messages, None, ends, site.clock());
     Ok(Html(drawn.into_string()))
@@ -72,7 +73,7 @@ pub(crate) async fn window(
 pub(crate) async fn page(
     State(site): State<Arc<Site>>,
     Path(session): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<Params>,
 ) -> Result<Html<String>, Failed> {
     let show = ShowParams { session: session.clone() };
     let explain = ExplainParams { session: Some(session.clone()), ..ExplainParams::default() };
@@ -130,13 +131,13 @@ fn episode(show: &Show, clock: Clock) -> Markup {
     html! {
         @if !episode.objective.is_empty() { p { (plain(&episode.objective)) } }
         (list(id, "Decisions", &episode.decisions))
-        (open(id, episode))
+        (open_work(id, episode))
         @if !episode.errors.is_empty() {
             h2 { "Failures" }
             ul.plain { @for error in &episode.errors { li {
-                (line(id, &error.error))
+                (linked_line(id, &error.error))
                 @match &error.resolution {
-                    Some(resolution) => p { span.faint { "went away: " } (line(id, resolution)) },
+                    Some(resolution) => p { span.faint { "went away: " } (linked_line(id, resolution)) },
                     None => p.faint { "not known to have gone away" },
                 }
             } } }
@@ -144,9 +145,9 @@ fn episode(show: &Show, clock: Clock) -> Markup {
         @if !episode.files_modified.is_empty() {
             h2 { "Files" }
             ul.plain { @for file in &episode.files_modified { li {
-                a href=(file_of(show, &file.path)) { code { (plain(&file.path)) } }
+                a href=(file_address(show, &file.path)) { code { (plain(&file.path)) } }
                 " " @if file.deleted { "deleted" } @else { (layout::changed_lines(file.added, file.removed)) }
-                " " a.faint href=(place(id, file.line)) { "line " (file.line) }
+                " " a.faint href=(line_address(id, file.line)) { "line " (file.line) }
             } } }
         }
         @if let Some(usage) = &show.usage { (costs(usage, clock)) }
@@ -157,13 +158,13 @@ fn episode(show: &Show, clock: Clock) -> Markup {
 }
 
 /// The page of a file of this session.
-fn file_of(show: &Show, path: &str) -> String {
+fn file_address(show: &Show, path: &str) -> String {
     let project = show.row.project.as_deref().map(|project| ("project", project));
     let parameters: Vec<(&str, &str)> = std::iter::once(("path", path)).chain(project).collect();
     address("/file", &parameters)
 }
 
-fn open(id: &str, episode: &Episode) -> Markup {
+fn open_work(id: &str, episode: &Episode) -> Markup {
     html! { (list(id, "Open", &episode.unresolved)) (list(id, "Next", &episode.next_steps)) }
 }
 
@@ -172,10 +173,10 @@ fn exchanges(id: &str, episode: &Episode, clock: Clock) -> Markup {
         @if !episode.exchanges.is_empty() {
             h2 { "What was asked and done" }
             ul.rows { @for exchange in &episode.exchanges { li {
-                @if let Some(prompt) = &exchange.prompt { p { a.title href=(place(id, prompt.line)) { (plain(&prompt.text)) } } }
+                @if let Some(prompt) = &exchange.prompt { p { a.title href=(line_address(id, prompt.line)) { (plain(&prompt.text)) } } }
                 @if let Some(conclusion) = &exchange.conclusion { pre { (plain(&conclusion.text)) } }
                 div.meta {
-                    (clock.at(exchange.at.as_deref()))
+                    (clock.time(exchange.at.as_deref()))
                     @for (act, count) in &exchange.acts { span { (act) " " (count) } }
                     @if exchange.interrupted { span.bad { "interrupted" } }
                     @for commit in &exchange.commits { code { (plain(commit)) } }
@@ -186,7 +187,7 @@ fn exchanges(id: &str, episode: &Episode, clock: Clock) -> Markup {
 }
 
 fn list(id: &str, title: &str, lines: &[Line]) -> Markup {
-    let item = |entry: &Line| html! { li { (line(id, entry)) } };
+    let item = |entry: &Line| html! { li { (linked_line(id, entry)) } };
     html! {
         @if !lines.is_empty() {
             h2 { (title) }
@@ -199,15 +200,15 @@ fn list(id: &str, title: &str, lines: &[Line]) -> Markup {
     }
 }
 
-/// A text that links to its place in the conversation.
-fn line(id: &str, line: &Line) -> Markup {
+/// A text with a link to its line in the conversation.
+fn linked_line(id: &str, line: &Line) -> Markup {
     html! {
-        a href=(place(id, line.line)) { (plain(&line.text)) }
+        a href=(line_address(id, line.line)) { (plain(&line.text)) }
         @if line.said_by.is_some() { span.faint { " · model" } }
     }
 }
 
-fn place(id: &str, line: u64) -> String {
+fn line_address(id: &str, line: u64) -> String {
     address(&format!("/session/{id}"), &[("line", &line.to_string())])
 }
 
@@ -250,7 +251,7 @@ fn course(parts: &[UsagePart], clock: Clock) -> Markup {
         Bar { label: clock.text(&part.at), value, shown }
     };
     let mut bars: Vec<Bar> = parts.iter().map(bar).collect();
-    // A day that all have is in the table.
+    // A day that all times share is left to the table.
     let day = bars.first().and_then(|bar| bar.label.rsplit_once(' ')).map(|(day, _)| format!("{day} "));
     if let Some(day) = day.filter(|day| bars.iter().all(|bar| bar.label.starts_with(day.as_str()))) {
         bars.iter_mut().for_each(|bar| bar.label.replace_range(..day.len(), ""));
@@ -265,7 +266,7 @@ fn course(parts: &[UsagePart], clock: Clock) -> Markup {
             div.scroll { table {
                 thead { tr { th { "From" } th.n { "Requests" } th.n { "Tokens" } th.n { "Cost" } th.n { "Cost so far" } } }
                 tbody { @for (part, so_far) in parts.iter().zip(so_far) { tr {
-                    td { (clock.at(Some(&part.at))) }
+                    td { (clock.time(Some(&part.at))) }
                     td.n { (number(part.tokens.messages)) }
                     td.n { (number(tokens(part))) }
                     td.n { @if let Some(cost) = part.tokens.cost_usd { (usd(cost)) } @else { "–" } }
@@ -302,12 +303,12 @@ fn ending(explain: &Explain, clock: Clock) -> Markup {
     html! {
         h2 { "Why it ended" }
         @if let Some(ending) = explain.row.ending(|at| clock.text(at)) { p { (plain(&ending)) } }
-        (picture::axis("Events of the session", &marks.collect::<Vec<_>>()))
+        (picture::time_axis("Events of the session", &marks.collect::<Vec<_>>()))
         details { summary { (explain.events.len()) " events" }
             div.scroll { table {
                 thead { tr { th { "When" } th { "What" } th { "Why" } th { "State" } } }
                 tbody { @for event in &explain.events { tr {
-                    td { (clock.at(Some(&event.at))) }
+                    td { (clock.time(Some(&event.at))) }
                     td { (told(&event.told)) }
                     td { @if let Some(why) = &event.why { (told(why)) } }
                     td { @if event.before != event.after {
@@ -317,7 +318,7 @@ fn ending(explain: &Explain, clock: Clock) -> Markup {
             } }
             @if explain.next.is_some() { p.faint { "Later events: " code { "baton explain " (explain.row.session_id) } "." } }
         }
-        @for owed in &explain.owed { p { "Next: " (plain(&owed.what)) " " (clock.at(owed.at.as_deref())) ", " (told(&owed.why)) } }
+        @for owed in &explain.owed { p { "Next: " (plain(&owed.what)) " " (clock.time(owed.at.as_deref())) ", " (told(&owed.why)) } }
         @for note in &explain.notes { p.faint { (plain(note)) } }
     }
 }

@@ -10,7 +10,7 @@ use baton_protocol::{Agent, SearchParams, TimelineParams, method};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::optional;
+use super::non_empty;
 use crate::ask::Failed;
 use crate::layout::{self, Clock, address, counted, duration};
 use crate::site::Site;
@@ -20,7 +20,7 @@ const SESSIONS: u32 = 40;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct Params {
     q: String,
     project: String,
     agent: String,
@@ -29,8 +29,9 @@ pub(crate) struct Asked {
     cursor: String,
 }
 
-pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
-    let list = if asked.q.trim().is_empty() { latest(&site, &asked).await } else { found(&site, &asked).await };
+pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Params>) -> Result<Html<String>, Failed> {
+    let list =
+        if asked.q.trim().is_empty() { latest(&site, &asked).await } else { search_results(&site, &asked).await };
     let list = list.or_else(Failed::beside_form)?;
     let title = if asked.q.is_empty() { "Sessions".to_owned() } else { plain(&asked.q) };
     let body = html! {
@@ -40,25 +41,25 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
             input #q type="search" name="q" value=(asked.q) placeholder="words, \"a phrase\", file:src/main.rs" autocomplete="off";
             label for="project" { "Project" }
             input #project name="project" value=(asked.project);
-            (super::agents(&asked.agent))
-            (super::bounds(&asked.since, &asked.until))
+            (super::agent_choice(&asked.agent))
+            (super::time_fields(&asked.since, &asked.until))
             button { "Show" }
         }
-        (super::spans("/sessions", &[("q", &asked.q), ("project", &asked.project), ("agent", &asked.agent)]))
+        (super::span_links("/sessions", &[("q", &asked.q), ("project", &asked.project), ("agent", &asked.agent)]))
         (list)
     };
     Ok(layout::page("/sessions", &title, &body))
 }
 
 /// The latest sessions, by day.
-async fn latest(site: &Site, asked: &Asked) -> Result<Markup, Failed> {
+async fn latest(site: &Site, asked: &Params) -> Result<Markup, Failed> {
     let params = TimelineParams {
-        project: optional(&asked.project),
-        since: optional(&asked.since),
-        until: optional(&asked.until),
+        project: non_empty(&asked.project),
+        since: non_empty(&asked.since),
+        until: non_empty(&asked.until),
         agent: Agent::ALL.iter().copied().find(|agent| agent.as_str() == asked.agent),
         limit: SESSIONS,
-        cursor: optional(&asked.cursor),
+        cursor: non_empty(&asked.cursor),
         caller: site.caller(),
         ..TimelineParams::default()
     };
@@ -98,8 +99,8 @@ pub(crate) fn row(session: &TimelineSession, clock: Clock) -> Markup {
     html! { li {
         a.title href=(format!("/session/{}", session.session_id)) { (plain(title)) }
         div.meta {
-            (clock.at(session.ended_at.as_deref()))
-            (super::project(session.project.as_deref()))
+            (clock.time(session.ended_at.as_deref()))
+            (super::project_link(session.project.as_deref()))
             (layout::agent(session.agent.as_deref()))
             (layout::state(&session.state, session.running))
             @match session.outcome.as_str() {
@@ -118,21 +119,21 @@ pub(crate) fn row(session: &TimelineSession, clock: Clock) -> Markup {
     } }
 }
 
-/// What a search finds: sessions, each with its best places.
-async fn found(site: &Site, asked: &Asked) -> Result<Markup, Failed> {
+/// The results of a search: sessions, each with its best hits.
+async fn search_results(site: &Site, asked: &Params) -> Result<Markup, Failed> {
     let filters = [("agent", &asked.agent), ("since", &asked.since), ("until", &asked.until)];
     let filters = filters.into_iter().filter(|(_, value)| !value.trim().is_empty());
     for (_, text) in filters.clone().filter(|(name, _)| *name != "agent") {
-        super::moment(text, site)?;
+        super::check_time(text, site)?;
     }
-    // Before the words, in which a quotation mark may be open.
+    // Before the words, because they may contain an open quotation mark.
     let query: String = filters
         .map(|(filter, value)| format!("{filter}:\"{}\" ", value.replace('"', "")))
         .chain([asked.q.clone()])
         .collect();
     let params = SearchParams {
         query,
-        project: optional(&asked.project),
+        project: non_empty(&asked.project),
         limit: SESSIONS,
         caller: site.caller(),
         ..SearchParams::default()
@@ -154,7 +155,7 @@ fn session(hits: &[Hit], words: &[String], clock: Clock) -> Markup {
     html! { li {
         a.title href=(format!("/session/{}", first.session_id)) { (plain(if first.title.is_empty() { "(no title)" } else { &first.title })) }
         div.meta {
-            (clock.at(first.timestamp.as_deref()))
+            (clock.time(first.timestamp.as_deref()))
             (layout::directory(first.project.as_deref()))
             @if let Some(parent) = &first.parent_session_id { span { "subagent of " a href=(format!("/session/{parent}")) { "another session" } } }
         }

@@ -1,4 +1,4 @@
-//! Today: what runs, what was finished, what is open and what was spent. Twin of `baton today`.
+//! Today: running and finished sessions, open work and costs. Twin of `baton today`.
 
 use std::sync::Arc;
 
@@ -52,8 +52,8 @@ fn list(sessions: &[TimelineSession], more: u32, none: &str, clock: Clock) -> Ma
 
 fn open(project: &ProjectOpen) -> Markup {
     html! {
-        h3 { (super::project(Some(&project.project))) }
-        ul.plain { @for item in &project.items { li { (super::quote(item)) } } }
+        h3 { (super::project_link(Some(&project.project))) }
+        ul.plain { @for item in &project.items { li { (super::quote_link(item)) } } }
         @if project.more > 0 { p.faint { (counted(project.more.into(), "more item")) "." } }
     }
 }

@@ -1,4 +1,4 @@
-//! Workflows: sequences of tools and programs that come again, and attempts that keep failing. Twin of `baton patterns`.
+//! Workflows: recurring sequences of tools and programs, and attempts that keep failing. Twin of `baton patterns`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use baton_protocol::{Agent, PatternsParams, method};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::optional;
+use super::non_empty;
 use crate::ask::Failed;
 use crate::layout::{self, number};
 use crate::picture::steps::{self, Again, Arrow};
@@ -21,14 +21,14 @@ const ENTRIES: u32 = 40;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct Params {
     project: String,
     agent: String,
 }
 
-pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Asked>) -> Result<Html<String>, Failed> {
+pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Params>) -> Result<Html<String>, Failed> {
     let params = PatternsParams {
-        project: optional(&asked.project),
+        project: non_empty(&asked.project),
         agent: Agent::ALL.iter().copied().find(|agent| agent.as_str() == asked.agent),
         limit: ENTRIES,
         pairs: true,
@@ -36,26 +36,26 @@ pub(crate) async fn page(State(site): State<Arc<Site>>, Query(asked): Query<Aske
         ..PatternsParams::default()
     };
     let patterns = match site.ask::<Patterns>(method::PATTERNS, &params).await {
-        Ok(patterns) => shown(&patterns),
+        Ok(patterns) => pattern_tables(&patterns),
         Err(failed) => failed.beside_form()?,
     };
     Ok(layout::page("/workflows", "Workflows", &body(&asked, &patterns)))
 }
 
-fn body(asked: &Asked, patterns: &Markup) -> Markup {
+fn body(asked: &Params, patterns: &Markup) -> Markup {
     html! {
         h1 { "Workflows" }
         form.filters {
             label for="project" { "Project" }
             input #project name="project" value=(asked.project);
-            (super::agents(&asked.agent))
+            (super::agent_choice(&asked.agent))
             button { "Show" }
         }
         (patterns)
     }
 }
 
-fn shown(patterns: &Patterns) -> Markup {
+fn pattern_tables(patterns: &Patterns) -> Markup {
     html! {
         p { (to_sentence(&patterns.message)) }
         @if !patterns.sequences.is_empty() {
@@ -79,7 +79,7 @@ fn shown(patterns: &Patterns) -> Markup {
                     td { code { (plain(&command.command)) } }
                     td.n { (number(command.runs.count.into())) }
                     td.n { (number(command.runs.failed.into())) }
-                    td { @if let Some(last) = &command.last_failure { (super::quote(last)) } }
+                    td { @if let Some(last) = &command.last_failure { (super::quote_link(last)) } }
                 } } }
             } }
         }
@@ -92,7 +92,7 @@ fn shown(patterns: &Patterns) -> Markup {
                     td.n { (number(retry.loops.into())) }
                     td.n { (number(retry.longest.into())) }
                     td.n { (number(retry.resolved.into())) }
-                    td { (super::quote(&retry.last)) }
+                    td { (super::quote_link(&retry.last)) }
                 } } }
             } }
         }
@@ -100,7 +100,7 @@ fn shown(patterns: &Patterns) -> Markup {
     }
 }
 
-/// Which steps follow each other, and which are tried again and again.
+/// A picture of which steps follow each other, and which are retried.
 fn picture(patterns: &Patterns) -> Markup {
     let arrows = patterns.pairs.iter().filter_map(|pair| {
         let [from, to] = &pair.steps[..] else { return None };
@@ -108,7 +108,7 @@ fn picture(patterns: &Patterns) -> Markup {
     });
     let again = patterns.retry_loops.iter().map(|retry| Again { step: plain(&retry.what), longest: retry.longest });
     html! {
-        (steps::drawn("Steps that follow each other", &arrows.collect::<Vec<_>>(), &again.collect::<Vec<_>>()))
+        (steps::draw_steps("Steps that follow each other", &arrows.collect::<Vec<_>>(), &again.collect::<Vec<_>>()))
         p.faint { "An arrow has how often the second step followed the first and how often it then worked, if that is known of \
             three or more. A red loop is a step that failed at least three times in a row. The table leaves out what hardly \
             occurs outside of a longer sequence." }

@@ -7,7 +7,7 @@ use super::{WIDTH, round};
 const LANE: f64 = 34.0;
 /// Width of the names of the lanes.
 const NAMES: f64 = 130.0;
-/// Least width of a span, so that it can be seen and met.
+/// Least width of a span, so that it can be seen and clicked.
 const LEAST: f64 = 5.0;
 
 /// A span in a lane.
@@ -17,14 +17,14 @@ pub(crate) struct Span {
     /// Milliseconds since 1970.
     pub(crate) from: i64,
     pub(crate) to: i64,
-    /// Where it leads.
+    /// The target of its link.
     pub(crate) target: String,
     /// What it is, in words.
     pub(crate) text: String,
 }
 
 /// Spans on a time axis whose ends have these names.
-pub(crate) fn drawn(title: &str, lanes: &[String], spans: &[Span], ends: [&str; 2]) -> Markup {
+pub(crate) fn draw_lanes(title: &str, lanes: &[String], spans: &[Span], ends: [&str; 2]) -> Markup {
     let (Some(first), Some(last)) = (spans.iter().map(|span| span.from).min(), spans.iter().map(|span| span.to).max())
     else {
         return html! {};
@@ -61,10 +61,10 @@ mod tests {
     fn a_span_lies_between_its_times_in_its_lane() {
         let span = |lane, from, to| Span { lane, from, to, target: "/session/a".to_owned(), text: "<b>".to_owned() };
         let lanes = ["Claude".to_owned(), "Codex".to_owned()];
-        let svg = drawn("Sessions", &lanes, &[span(0, 0, 500), span(1, 1_000, 1_000)], ["a", "b"]).into_string();
+        let svg = draw_lanes("Sessions", &lanes, &[span(0, 0, 500), span(1, 1_000, 1_000)], ["a", "b"]).into_string();
         assert!(svg.contains("class=\"s1\" x=\"130\" width=\"412.5\" rx=\"2\" y=\"6\""), "{svg}");
         assert!(svg.contains("class=\"s2\" x=\"955\" width=\"5\" rx=\"2\" y=\"40\""), "{svg}");
         assert!(svg.contains("&lt;b&gt;") && !svg.contains("<b>"), "{svg}");
-        assert_eq!(drawn("Sessions", &lanes, &[], ["a", "b"]).into_string(), "");
+        assert_eq!(draw_lanes("Sessions", &lanes, &[], ["a", "b"]).into_string(), "");
     }
 }

@@ -1,11 +1,11 @@
-//! Entities as points with lines between. A point's place comes from its name: where several want the same place, all but one
-//! move to the next free one, so that a point stays where it is while others come and go.
+//! Entities as points with lines between. A hash of its key gives a point's place; if that is taken, it moves to the
+//! next free one. So a point stays where it is while others come and go.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
-use super::{Taken, WIDTH, label, round};
+use super::{Occupied, WIDTH, label, round};
 
 const HEIGHT: f64 = 720.0;
 /// Places on the rings around the middle, from inside to outside.
@@ -18,20 +18,20 @@ const NAME_CHARS: usize = 22;
 
 /// A point.
 pub(crate) struct Point {
-    /// What tells it from others.
+    /// Its unique key.
     pub(crate) key: String,
     pub(crate) name: String,
     /// Its colour, from 0.
     pub(crate) series: u8,
     /// Steps from the middle.
     pub(crate) hops: u32,
-    /// Where it leads.
+    /// The target of its link.
     pub(crate) target: String,
     /// What it is, in words.
     pub(crate) text: String,
 }
 
-/// Two points by their keys, and what is between them.
+/// A line between two points, given by their keys.
 pub(crate) struct Edge {
     pub(crate) from: String,
     pub(crate) to: String,
@@ -75,10 +75,10 @@ fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The names that have room, each with true if it stands left of its point. Those near the middle come first.
+/// The names that have room, each with true if it is left of its point. Points near the middle come first.
 fn names<'a>(points: &'a [Point], places: &BTreeMap<&str, (f64, f64)>) -> BTreeMap<&'a str, (String, bool)> {
-    let mut taken = Taken::default();
-    places.values().for_each(|place| taken.take(*place, (12.0, 12.0)));
+    let mut taken = Occupied::default();
+    places.values().for_each(|place| taken.occupy(*place, (12.0, 12.0)));
     let mut sorted: Vec<&Point> = points.iter().collect();
     sorted.sort_by_key(|point| (point.hops, point.key.as_str()));
     let mut names = BTreeMap::new();
@@ -88,7 +88,7 @@ fn names<'a>(points: &'a [Point], places: &BTreeMap<&str, (f64, f64)>) -> BTreeM
         let outside = *x < WIDTH / 2.0 && point.hops > 0;
         let side = [outside, !outside].into_iter().find(|left| {
             let (x, anchor) = if *left { (x - 10.0, 1.0) } else { (x + 10.0, 0.0) };
-            taken.take_text((x, y + 4.0), anchor, &name)
+            taken.occupy_text((x, y + 4.0), anchor, &name)
         });
         names.extend(side.map(|left| (point.key.as_str(), (name, left))));
     }
@@ -96,7 +96,7 @@ fn names<'a>(points: &'a [Point], places: &BTreeMap<&str, (f64, f64)>) -> BTreeM
 }
 
 /// The points with the lines between them.
-pub(crate) fn drawn(title: &str, points: &[Point], edges: &[Edge]) -> Markup {
+pub(crate) fn draw_graph(title: &str, points: &[Point], edges: &[Edge]) -> Markup {
     let places = places(points);
     let names = names(points, &places);
     let mut between: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
@@ -160,7 +160,7 @@ mod tests {
     fn names_are_only_text_and_lines_join_points_that_are_there() {
         let points = [point("a".to_owned(), 0), point("b".to_owned(), 1)];
         let edge = |to: &str| Edge { from: "a".to_owned(), to: to.to_owned(), text: "told".to_owned() };
-        let svg = drawn("Graph", &points, &[edge("b"), edge("b"), edge("gone")]).into_string();
+        let svg = draw_graph("Graph", &points, &[edge("b"), edge("b"), edge("gone")]).into_string();
         assert_eq!(svg.matches("<line").count(), 1, "{svg}");
         assert!(svg.contains("told; told") && svg.contains("&lt;a&gt;") && !svg.contains("<a>"), "{svg}");
     }

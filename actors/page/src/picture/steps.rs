@@ -4,7 +4,7 @@ use std::f64::consts::TAU;
 
 use maud::{Markup, html};
 
-use super::{Taken, WIDTH, label, round};
+use super::{Occupied, WIDTH, label, round};
 
 const HEIGHT: f64 = 560.0;
 /// Half axes of the circle.
@@ -33,7 +33,7 @@ pub(crate) struct Again {
 }
 
 /// The picture, the most frequent arrows first.
-pub(crate) fn drawn(title: &str, arrows: &[Arrow], again: &[Again]) -> Markup {
+pub(crate) fn draw_steps(title: &str, arrows: &[Arrow], again: &[Again]) -> Markup {
     let mut names: Vec<&str> = Vec::new();
     let mut shown: Vec<(usize, usize, &Arrow)> = Vec::new();
     for arrow in arrows.iter().take(ARROWS) {
@@ -55,14 +55,14 @@ pub(crate) fn drawn(title: &str, arrows: &[Arrow], again: &[Again]) -> Markup {
     };
     let loops: Vec<(usize, &Again)> =
         again.iter().filter_map(|again| Some((names.iter().position(|name| *name == again.step)?, again))).collect();
-    let mut taken = Taken::default();
-    (0..names.len()).for_each(|number| taken.take(place(number), BOX));
-    // Red ones first: they say what goes wrong.
+    let mut taken = Occupied::default();
+    (0..names.len()).for_each(|number| taken.occupy(place(number), BOX));
+    // Failures first: they matter most.
     let failed: Vec<(f64, f64, String)> = loops
         .iter()
         .map(|(step, again)| {
             let ((x, y), text) = (place(*step), format!("{}× failed", again.longest));
-            taken.take_text((x - BOX.0 / 2.0 + 4.0, y - 32.0), 0.5, &text);
+            taken.occupy_text((x - BOX.0 / 2.0 + 4.0, y - 32.0), 0.5, &text);
             (x - BOX.0 / 2.0 + 4.0, y - 32.0, text)
         })
         .collect();
@@ -90,15 +90,15 @@ pub(crate) fn drawn(title: &str, arrows: &[Arrow], again: &[Again]) -> Markup {
     }
 }
 
-/// An arrow from box to box, bent so that the one back lies beside it; of a step to itself a loop. Its figures stand at
-/// it where there is room; they are in its title, too.
-fn drawn_arrow(from: (f64, f64), to: (f64, f64), is_loop: bool, arrow: &Arrow, taken: &mut Taken) -> Markup {
+/// An arrow from box to box, bent so that the opposite one lies beside it; from a step to itself a loop. Its figures
+/// are drawn where there is room, and are always in its title.
+fn drawn_arrow(from: (f64, f64), to: (f64, f64), is_loop: bool, arrow: &Arrow, taken: &mut Occupied) -> Markup {
     let rate = arrow.rate.map(|rate| format!(", {:.0} %", rate * 100.0)).unwrap_or_default();
     let text = format!("{}×{rate}", arrow.count);
     let told = format!("{} → {}: {text}", arrow.from, arrow.to);
     if is_loop {
         let place = (from.0 + BOX.0 / 2.0 - 4.0, from.1 - 32.0);
-        let has_room = taken.take_text(place, 0.5, &text);
+        let has_room = taken.occupy_text(place, 0.5, &text);
         return html! {
             path.edge d=(looped(from.0, from.1, 1.0)) marker-end="url(#arrowhead)" { title { (told) } }
             @if has_room { text.faint x=(round(place.0)) y=(round(place.1)) text-anchor="middle" { (text) } }
@@ -107,14 +107,14 @@ fn drawn_arrow(from: (f64, f64), to: (f64, f64), is_loop: bool, arrow: &Arrow, t
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let bend = ((from.0 + to.0) / 2.0 - dy * 0.12, (from.1 + to.1) / 2.0 + dx * 0.12);
     let (start, end) = (edge_of(from, bend), edge_of(to, bend));
-    // Nearer to its beginning if there is room, since in the middle of the circle many cross.
+    // Near its beginning if there is room, because many arrows cross in the middle of the circle.
     let on_curve = |share: f64| {
         let rest = 1.0 - share;
         let at =
             |start: f64, bend: f64, end: f64| rest * rest * start + 2.0 * rest * share * bend + share * share * end;
         (at(start.0, bend.0, end.0), at(start.1, bend.1, end.1))
     };
-    let place = [0.3, 0.4, 0.5, 0.2, 0.6, 0.7].map(on_curve).into_iter().find(|at| taken.take_text(*at, 0.5, &text));
+    let place = [0.3, 0.4, 0.5, 0.2, 0.6, 0.7].map(on_curve).into_iter().find(|at| taken.occupy_text(*at, 0.5, &text));
     let path = format!(
         "M{} {} Q{} {} {} {}",
         round(start.0),
@@ -154,10 +154,10 @@ mod tests {
         let again = [Again { step: "cargo test".to_owned(), longest: 5 }, Again { step: "rm".to_owned(), longest: 3 }];
         let arrows =
             [arrow("<Edit>", "cargo test", Some(0.85)), arrow("cargo test", "<Edit>", None), arrow("ls", "ls", None)];
-        let svg = drawn("Steps", &arrows, &again).into_string();
+        let svg = draw_steps("Steps", &arrows, &again).into_string();
         assert_eq!(svg.matches("<rect").count(), 3, "{svg}");
         assert_eq!((svg.matches("marker-end").count(), svg.matches("class=\"again\"").count()), (3, 1), "{svg}");
         assert!(svg.contains("12×, 85 %") && svg.contains("5× failed") && !svg.contains("<Edit>"), "{svg}");
-        assert_eq!(drawn("Steps", &[], &again).into_string(), "");
+        assert_eq!(draw_steps("Steps", &[], &again).into_string(), "");
     }
 }

@@ -81,7 +81,7 @@ pub(super) fn add_up(usages: &Usages, by: By, zone: Zone, days: &RangeInclusive<
     costs
 }
 
-/// What the figures leave out, as a sentence of its own; nothing if they are whole.
+/// A sentence on what the figures leave out; empty if they are complete.
 fn remarks(costs: &answer::AgentCosts, left_out: u64) -> String {
     let counted = |count: u64, what: &str| {
         let plural = if count == 1 { "" } else { "s" };

@@ -5,7 +5,7 @@ use baton_protocol::{BlameParams, Failure, answer};
 use std::collections::BTreeSet;
 
 use super::QueryError;
-use super::outcome_query::{OutcomeSource, SessionOutcomes, answer_from_outcomes, entries, required};
+use super::outcome_query::{OutcomeSource, SessionOutcomes, answer_from_outcomes, entries, required_argument};
 use crate::client::ClientRef;
 use crate::lazy::FreshMemory;
 use baton_memory::Selector;
@@ -28,11 +28,11 @@ pub(crate) async fn blame(
     memory: FreshMemory<'_>,
     client: &ClientRef,
 ) -> Result<answer::Blame, QueryError> {
-    let path = required(&asked.path, "the path")?.to_owned();
+    let path = required_argument(&asked.path, "the path")?.to_owned();
     let limit = entries(asked.limit, LISTED);
     let directory = asked.caller.directory.clone();
     let compute = move |source: &OutcomeSource| {
-        let source = &source.of_everyone();
+        let source = &source.including_others();
         let own = source.own.as_deref();
         let directory = directory.filter(|_| !path.starts_with(['/', '~']));
         let whole = directory.map(|directory| match path.trim_start_matches("./") {

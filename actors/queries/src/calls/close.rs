@@ -94,7 +94,7 @@ pub(crate) async fn close(
         closed => answers::close(&id, closed.map(|(closed, _)| closed)),
     };
     if is_closed && answer.status == "success" && answer.episode_uuid.is_some() {
-        answer.message.push_str(&enrichment::of_closed(catalog, enricher, &id));
+        answer.message.push_str(&enrichment::close_suffix(catalog, enricher, &id));
     }
     let row = catalog.table.now().get(&id).cloned();
     if answer.episode_uuid.is_some() && row.is_some_and(|row| catalog.table.now().is_deleted(&row)) {
@@ -117,7 +117,7 @@ fn shown_uuid(table: &SessionTable, row: &Row) -> Option<Uuid> {
 /// time being.
 async fn not_findable(indexer: &indexer::Handle, position: Position) -> Result<Option<String>, CallError> {
     loop {
-        let troubled = indexer.memory().1;
+        let troubled = indexer.memory_state().1;
         match (indexer.caught_up(position, limits::TROUBLED_CATCH_UP).await, troubled) {
             (Ok(_), _) => return Ok(None),
             (Err(_), Some(why)) => return Ok(Some(why)),

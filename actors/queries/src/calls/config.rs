@@ -22,7 +22,7 @@ pub(crate) async fn config(
             importing.await.map_err(|error| internal("importing broke", error))?.map_err(refused)?
         }
     };
-    let shown = configuration.shown();
+    let shown = configuration.for_display();
     let redacted_texts =
         |remarks: &[Remark]| remarks.iter().map(|remark| redact(&remark.to_string()).into_owned()).collect();
     Ok(answer::Config {

@@ -76,9 +76,9 @@ pub(crate) async fn correct(
     let after = read(resolver.conversations, &id).await?;
     let changed = changes(&version.unwrap_or_default(), &after.standing);
     let message = match changed {
-        0 => "nothing changed: it stood so before".to_owned(),
-        _ if is_taken_back => format!("taken back: it is told as it was found{late}"),
-        _ => format!("corrected; it stays so when the session is read again, and undo takes it back{late}"),
+        0 => "nothing changed: it was so before".to_owned(),
+        _ if is_taken_back => format!("correction removed; the original is shown again{late}"),
+        _ => format!("corrected; it stays so when the session is read again, and undo removes the correction{late}"),
     };
     Ok(answer(&id, &after, changed, message))
 }

@@ -1,4 +1,4 @@
-//! `costs`: what models cost, those of the agents and those that Baton calls itself.
+//! `costs`: the cost of the agents' models and of Baton's own model calls.
 
 use baton_ask::query::AskedAt;
 use baton_config::settings::Settings;
@@ -12,7 +12,7 @@ use baton_redaction::redact;
 
 use super::QueryError;
 use super::timeline::moment;
-use crate::agent_usage::{AgentUsage, Asked, local_day};
+use crate::agent_usage::{AgentUsage, UsageQuery, local_day};
 use crate::answers::redact_plain;
 use crate::client::{ClientRef, failure};
 use crate::resolve;
@@ -40,13 +40,13 @@ pub(crate) async fn costs(
     let days = asked.days.filter(|days| *days > 0);
     let bound = |text: &Option<String>| text.as_deref().map(|text| moment(text, AskedAt { now, zone })).transpose();
     let (since, until) = (bound(&asked.since)?, bound(&asked.until)?);
-    // Whole days, each on the calendar of its own part.
+    // Whole days, each part on its own calendar.
     let span = |day: &dyn Fn(Timestamp) -> i64| {
         let latest = days.map_or(i64::MIN, |days| day(now) - i64::from(days) + 1);
         let first = since.map_or(i64::MIN, day).max(latest);
         first..=until.map_or(i64::MAX, |until| day(until.plus_ms(-1)))
     };
-    let whose = Asked { project: asked.project.clone(), agent: asked.agent, wait: asked.wait };
+    let whose = UsageQuery { project: asked.project.clone(), agent: asked.agent, wait: asked.wait };
     let found = match agents.collect(&whose, &asked.caller, client).await {
         Ok(found) => Some(found),
         // Baton's own calls are in the log.
@@ -59,7 +59,7 @@ pub(crate) async fn costs(
     let sessions = table
         .iter()
         .map(|(id, row)| (id, &row.state))
-        .filter(|(_, state)| visibility::is_by(state, asked.agent) && visibility::is_in_any(state, &groups));
+        .filter(|(_, state)| visibility::is_from_agent(state, asked.agent) && visibility::is_in_any(state, &groups));
     let costs = ledger::costs(sessions, by, &span(&ledger::day));
     let rows = costs.lines.iter().take(ROWS).map(|(key, spent)| row(key, spent)).collect();
     let agents = found.map(|(usages, searcher)| {
@@ -71,13 +71,13 @@ pub(crate) async fn costs(
         days,
         rows,
         total: row("", &costs.total),
-        spent_today_usd: super::enrichment::dollars(enricher.shown().spent_today_nanos),
+        spent_today_usd: super::enrichment::dollars(enricher.state().spent_today_nanos),
         daily_budget_usd: settings.llm.as_ref().and_then(|llm| llm.daily_budget_usd),
         agents,
     })
 }
 
-/// With the titles of the sessions that the rows are.
+/// Adds the titles if rows are sessions.
 fn titled(
     mut agents: answer::AgentCosts,
     searcher: &Searcher,

@@ -9,7 +9,7 @@ use super::explain::Explain;
 use super::forget::{ExportedTable, Forget, Selector, SetAside, VaultNotes, Wiper};
 use super::graph_search::GraphSearch;
 use super::relay::Relay;
-use super::replay::{Folded, Replay};
+use super::replay::{CachedTables, Replay};
 use super::search::QuestionReader;
 use super::status::StatusReport;
 use super::sync::HistorySync;
@@ -25,7 +25,7 @@ use crate::page_requests::PageRequests;
 use crate::resolve::SessionResolver;
 use crate::session_states_file::SessionStatesFile;
 use baton_base::clock::Clock;
-use baton_base::journal_health::Outage;
+use baton_base::journal_health::JournalHealth;
 use baton_base::latest::Latest;
 use baton_base::throttle::Throttle;
 use baton_config::configuration::Configuration;
@@ -49,7 +49,7 @@ use baton_upkeep::compaction::Compaction;
 use baton_upkeep::disk_usage::DiskUsage;
 use baton_upkeep::keeping::Keeping;
 use baton_upkeep::newer_version::DailyCheck;
-use baton_upkeep::redacting::{Redacting, StoredText};
+use baton_upkeep::redacting::{Redacting, TextStores};
 use baton_upkeep::rereading::Rereading;
 use baton_upkeep::verify::OpenHome;
 use baton_vault::NoteWriter;
@@ -93,7 +93,7 @@ pub struct DaemonParts {
     /// Actors that keep failing and are suspended.
     pub degraded: Latest<Vec<Degraded>>,
     /// Tells whether the log accepts writes.
-    pub outage: Outage,
+    pub outage: JournalHealth,
     /// Writes `session_states.json`.
     pub states_file: Arc<SessionStatesFile>,
     /// Measures disk usage.
@@ -115,7 +115,7 @@ pub struct DaemonParts {
     /// Asks for newer versions, if that is on.
     pub newer_version: Arc<DailyCheck>,
     /// The session table as of earlier positions.
-    pub folded: Arc<Folded>,
+    pub folded: Arc<CachedTables>,
     /// What forks have not copied, as computed before.
     pub fork_usage: Arc<ForkUsage>,
     /// The team that sessions are shared with.
@@ -293,8 +293,8 @@ impl DaemonParts {
     }
 
     /// Whatever keeps text.
-    pub fn stored_text(&self) -> StoredText {
-        StoredText {
+    pub fn stored_text(&self) -> TextStores {
+        TextStores {
             table: self.catalog.table.clone(),
             indexer: self.indexer.clone(),
             memos: self.memos.clone(),

@@ -91,7 +91,7 @@ pub(crate) async fn clear(
     let FreshSearcher { freshness, .. } = memory.searcher(client, ask).await?;
     let (table, settings) = memory.catalog().now();
     let groups = resolve::groups(&table, &settings, &asked.groups)?;
-    let (sessions, notes) = held(&table, &groups);
+    let (sessions, notes) = count_visible(&table, &groups);
     let named = match groups.as_slice() {
         [] => "all groups".to_owned(),
         groups => {
@@ -138,7 +138,7 @@ fn unread(freshness: &answer::Freshness) -> String {
 }
 
 /// Visible episodes and memos in these groups; without groups in all.
-fn held(table: &SessionTable, groups: &[String]) -> (u64, u64) {
+fn count_visible(table: &SessionTable, groups: &[String]) -> (u64, u64) {
     let is_meant = |group: Option<&str>| groups.is_empty() || group.is_some_and(|it| groups.iter().any(|g| g == it));
     let sessions =
         table.iter().filter(|(_, row)| is_meant(row.state.group_id()) && table.visible_episode(row).is_some()).count();

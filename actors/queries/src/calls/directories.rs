@@ -14,7 +14,7 @@ const WITHIN: [&str; 2] = ["caller", "arguments"];
 const MOST: usize = 16;
 
 /// Returns once every named directory was probed or counts as hung.
-pub(super) async fn look(raw: Option<&RawValue>) {
+pub(super) async fn probe_named(raw: Option<&RawValue>) {
     let Some(params) = raw.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok()) else { return };
     let mut looks = tokio::task::JoinSet::new();
     for directory in named(&params) {

@@ -13,12 +13,12 @@ use super::forget::Wiper;
 use super::memory::{group_of, not_recorded, parse_uuid, session_of, wait_findable, wipe_and_wait};
 use super::{QueryError, cause, internal};
 use crate::client::failure;
-use crate::family::facts::FactLookup;
 use crate::lazy::memory_unavailable;
+use crate::related_sessions::facts::FactLookup;
 use crate::{SESSIONS_NAMED, graph, page};
 use baton_base::clock::Clock;
 use baton_memory::{Fact, Searcher};
-use baton_memos::{Done, Memos, Wanted};
+use baton_memos::{Done, Memos, NewMemo};
 use baton_tracking::indexer;
 use baton_views::catalog::Catalog;
 use baton_views::conversation::Conversations;
@@ -47,13 +47,13 @@ impl Edges<'_> {
         let Some(assertion) = stated.assertions.first().cloned() else {
             return Err(failure(code::INVALID_PARAMS, "the names contain no text that can be stored").into());
         };
-        let wanted = Wanted { uuid: None, source: Source::Triplet, group, reference_time: None, words };
+        let wanted = NewMemo { uuid: None, source: Source::Triplet, group, reference_time: None, words };
         let cause = cause(asked.command_id.as_deref());
         // Stating a deleted fact again restores it. The restoration comes first, so that a crash in between loses nothing
         // acknowledged.
         let lifted =
             self.memos.restore_fact(assertion.uuid, cause.clone()).await.map_err(|error| not_recorded(&error))?;
-        let kept = self.memos.keep(wanted, cause).await.map_err(|error| not_recorded(&error))?;
+        let kept = self.memos.record(wanted, cause).await.map_err(|error| not_recorded(&error))?;
         let after = wait_findable(self.indexer, kept.position.max(lifted)).await.unwrap_or_default();
         let done = if kept.done == Done::Unchanged { "was there already" } else { "added" };
         let found = self.query(move |searcher, conversations| {
@@ -137,7 +137,7 @@ impl Edges<'_> {
         };
         Ok(answer::Deleted {
             message: format!(
-                "Entity edge with UUID {uuid} deleted successfully; add_triplet tells it anew{back}{after}{still}"
+                "Entity edge with UUID {uuid} deleted successfully; add_triplet adds it again{back}{after}{still}"
             ),
         })
     }
@@ -169,7 +169,7 @@ impl Edges<'_> {
         let found = found.await?;
         let mut nodes: Vec<answer::Node> = found.nodes.into_iter().map(graph::node).collect();
         let mut edges: Vec<answer::Edge> = found.facts.into_iter().map(edge).collect();
-        let cut = page::fitting(&mut nodes) | page::fitting(&mut edges);
+        let cut = page::truncate_to_page(&mut nodes) | page::truncate_to_page(&mut edges);
         let message = match nodes.is_empty() && edges.is_empty() {
             true => "No entities found".to_owned(),
             false => format!("Found {} nodes and {} edges", nodes.len(), edges.len()),
@@ -198,7 +198,7 @@ fn owner(catalog: &Catalog, uuid: Uuid) -> Result<SessionId, Failure> {
         Some(_) => Some(memo::key(uuid)),
         None => session_of(&table, uuid).filter(|id| table.get(id).is_some_and(|row| !table.is_deleted(row))),
     };
-    let owner = owner.filter(|id| !graph::hidden(&table, &settings, &[], id.as_str()));
+    let owner = owner.filter(|id| !graph::is_hidden(&table, &settings, &[], id.as_str()));
     owner.ok_or_else(|| {
         let message =
             format!("no episode {uuid} is known; get_episodes lists what there is, a replaced one has another uuid");

@@ -134,7 +134,7 @@ fn all_to_enrich(catalog: &Catalog, now: Timestamp) -> Vec<SessionId> {
             && table.visible_episode(row).is_some()
             && state.enriched_by().is_none()
             && !state.is_subagent()
-            && settings.reads(state)
+            && settings.may_read(state)
     };
     let mut rows: Vec<_> = table.iter().filter(|(_, row)| is_meant(row)).collect();
     rows.sort_by_key(|(id, row)| (std::cmp::Reverse(row.state.last_activity()), (*id).clone()));
@@ -226,7 +226,7 @@ fn message(sum: &answer::Enrich, left: u64, llm: Option<&Llm>) -> String {
         (sum.unchanged, "enriched before, and not changed since"),
         (sum.over_budget, "over budget"),
         (sum.failures, "not enriched, see why"),
-        (left, "not tried, for the endpoint failed: `baton status` says what to do"),
+        (left, "not tried, because the endpoint failed: `baton status` says what to do"),
     ];
     let mut message = match sum.sessions {
         0 => "nothing to do: every session that has ended and has an episode is enriched".to_owned(),
@@ -251,7 +251,7 @@ fn message(sum: &answer::Enrich, left: u64, llm: Option<&Llm>) -> String {
     }
     if sum.not_held > 0 {
         let messages = enrichment::counted(sum.not_held, "message");
-        message.push_str(&format!("; {messages} never sent: of so long a conversation no more is held at once"));
+        message.push_str(&format!("; {messages} not sent: the conversation exceeds the size limit"));
     }
     match sum.calls {
         0 if sum.sessions > 0 => message.push_str("; no model was asked"),
@@ -261,7 +261,7 @@ fn message(sum: &answer::Enrich, left: u64, llm: Option<&Llm>) -> String {
     if sum.unknown_calls > 0 {
         message.push_str(&format!(" at most, {} of them of unknown cost", sum.unknown_calls));
     }
-    if let Some((what, fix)) = llm.and_then(Llm::crowded) {
+    if let Some((what, fix)) = llm.and_then(Llm::answer_room_warning) {
         message.push_str(&format!("; {what}; {fix}"));
     }
     message

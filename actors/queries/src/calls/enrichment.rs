@@ -27,7 +27,7 @@ pub(super) fn dollars(nanos: u64) -> f64 {
 
 /// The current state and its problem, without a call to the endpoint.
 pub(super) async fn enrichment(catalog: &Catalog, enricher: &Enricher) -> (answer::Enrichment, Vec<answer::Problem>) {
-    let shown = enricher.shown();
+    let shown = enricher.state();
     let settings = catalog.settings.now();
     let counted = answer::Enrichment {
         enriched: shown.enriched,
@@ -37,7 +37,7 @@ pub(super) async fn enrichment(catalog: &Catalog, enricher: &Enricher) -> (answe
         ..answer::Enrichment::default()
     };
     let Some(llm) = settings.llm.clone() else { return (counted, Vec::new()) };
-    let looking = baton_base::task::spawn_blocking(move || Enricher::obstacle(&settings));
+    let looking = baton_base::task::spawn_blocking(move || Enricher::configuration_problem(&settings));
     let obstacle = tokio::time::timeout(LOOK, looking).await.ok().and_then(Result::ok).flatten();
     let (problem, next_step) = obstacle.or_else(|| shown.problem.clone()).unzip();
     let state = match () {
@@ -59,7 +59,7 @@ pub(super) async fn enrichment(catalog: &Catalog, enricher: &Enricher) -> (answe
         next_step,
         ..counted
     };
-    let crowded = llm.crowded().map(|(what, fix)| answer::Problem { what, fix });
+    let crowded = llm.answer_room_warning().map(|(what, fix)| answer::Problem { what, fix });
     let problems = problems(&state, &shown, &catalog.table.now()).into_iter().chain(crowded).collect();
     (state, problems)
 }
@@ -112,7 +112,7 @@ fn problems(enrichment: &answer::Enrichment, shown: &Shown, table: &SessionTable
 }
 
 /// The suffix of a close's message: `; a model enriches it …`.
-pub(super) fn of_closed(catalog: &Catalog, enricher: &Enricher, id: &SessionId) -> String {
+pub(super) fn close_suffix(catalog: &Catalog, enricher: &Enricher, id: &SessionId) -> String {
     let settings = catalog.settings.now();
     if settings.llm.is_none() {
         return "; enrichment is off".to_owned();
@@ -121,7 +121,7 @@ pub(super) fn of_closed(catalog: &Catalog, enricher: &Enricher, id: &SessionId) 
     let Some(row) = table.get(id) else { return String::new() };
     match row.state.enrichment() {
         _ if row.state.enriched_by().is_some() => "; its episode is enriched".to_owned(),
-        Some(known) if known.owed.is_some() => match enricher.over_budget(id) {
+        Some(known) if known.owed.is_some() => match enricher.is_over_budget(id) {
             true => "; enrichment waits until the budget allows it".to_owned(),
             false => "; enrichment is pending".to_owned(),
         },

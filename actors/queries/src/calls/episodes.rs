@@ -78,7 +78,7 @@ pub(crate) async fn episodes(
             }
         }
         for (id, row) in table.iter() {
-            if row.state.episode.is_none() || graph::hidden(&table, &settings, &groups, id.as_str()) {
+            if row.state.episode.is_none() || graph::is_hidden(&table, &settings, &groups, id.as_str()) {
                 continue;
             }
             if !named.contains(id, row.state.episode.as_ref().map(|episode| episode.uuid)) {
@@ -213,7 +213,7 @@ fn key_of(id: &SessionId, row: &Row) -> Key {
 fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
     let parts = question.position(cursor)?.strip_prefix('e').and_then(|rest| rest.split_once('.'));
     let read = parts.and_then(|(end, id)| Some((Reverse(end.parse().ok()?), SessionId::new(id)?)));
-    read.ok_or_else(|| page::unknown(cursor))
+    read.ok_or_else(|| page::unknown_cursor(cursor))
 }
 
 /// What is to be read.
@@ -253,7 +253,7 @@ fn session_entry(conversations: &Conversations, id: &SessionId, row: &Row) -> En
     let show = conversations.catalog().settings.now().filtering;
     match conversations.digest(id, current.clone(), &show) {
         Ok((current, episode)) => {
-            Entry::Read(Box::new(written(id, row, &current, &episode.with_model_marks().content())))
+            Entry::Read(Box::new(episode_entry(id, row, &current, &episode.with_model_marks().content())))
         }
         Err(_) if conversations.catalog().table.now().get(id).is_none_or(|row| row.state.episode.is_none()) => {
             Entry::Gone
@@ -265,7 +265,7 @@ fn session_entry(conversations: &Conversations, id: &SessionId, row: &Row) -> En
     }
 }
 
-fn written(id: &SessionId, row: &Row, current: &EpisodeRef, content: &str) -> answer::EpisodeEntry {
+fn episode_entry(id: &SessionId, row: &Row, current: &EpisodeRef, content: &str) -> answer::EpisodeEntry {
     let state = &row.state;
     let agent = state.transcript.as_ref().map_or("claude_code", |transcript| transcript.agent.as_str());
     let project = state.place.as_ref().map_or("an unknown project", |place| place.project.as_str());

@@ -47,7 +47,7 @@ impl Explain {
     ) -> Result<answer::Explain, QueryError> {
         let named = asked.session.as_deref();
         if let Some((uuid, added)) = named.and_then(|text| memo::find_visible(resolver.catalog(), text)) {
-            return self.of_memo(uuid, added, SequenceNumber(asked.after)).await;
+            return self.explain_memo(uuid, added, SequenceNumber(asked.after)).await;
         }
         let id = resolver.requested_session(named, &asked.caller).await?;
         let table = resolver.catalog().table.now();
@@ -74,12 +74,11 @@ impl Explain {
     }
 
     /// Explains a memo. It has no owed work: what is recorded is searched.
-    async fn of_memo(self, uuid: Uuid, added: Memo, after: SequenceNumber) -> Result<answer::Explain, QueryError> {
+    async fn explain_memo(self, uuid: Uuid, added: Memo, after: SequenceNumber) -> Result<answer::Explain, QueryError> {
         let read = baton_base::task::spawn_blocking(move || {
             let policy = self.rows.conversations.catalog().settings.now().policy.clone();
             let (events, next) = self.events(&StreamId::memo(uuid), false, after, &policy)?;
-            let notes =
-                vec!["it was added, and is no session: it stays as it is until it is deleted or told anew".to_owned()];
+            let notes = vec!["this is an added note, not a session; it stays until deleted or replaced".to_owned()];
             Ok::<_, ReadError>(answer::Explain { row: memo::row(uuid, &added), events, next, owed: Vec::new(), notes })
         });
         let read = read.await.map_err(|error| internal("reading the history broke", error))?;
@@ -159,7 +158,7 @@ impl Explain {
             if self.roots.is_hung(path) {
                 notes.push("its transcript lies where the file system does not answer".to_owned());
             } else if !transcript_file::exists(path) {
-                notes.push("its transcript is not there any more; what was stored of it stays".to_owned());
+                notes.push("its transcript no longer exists; what was stored of it stays".to_owned());
             } else if stop.is_none() && !overview.roots.iter().any(|root| path.starts_with(&root.path)) {
                 notes.push(
                     "its transcript lies outside of every directory that is read: nothing new is noticed".to_owned(),
@@ -172,7 +171,7 @@ impl Explain {
         );
         let degraded = self.degraded.now();
         let failing = degraded.iter().filter(|failing| failing.session() == Some(id));
-        notes.extend(failing.map(|failing| format!("{}: {}", failing.what(), failing.fix())));
+        notes.extend(failing.map(|failing| format!("{}: {}", failing.describe(), failing.fix())));
         drop(degraded);
         let counts = &state.counts;
         if counts.malformed > 0 {

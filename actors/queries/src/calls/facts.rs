@@ -7,8 +7,8 @@ use baton_protocol::{During, FactsParams, Failure, NodesParams, answer, code, me
 use super::QueryError;
 use super::graph_search::{Criteria, GraphSearch, ResultPage};
 use crate::client::failure;
-use crate::family::facts::FactLookup;
 use crate::graph;
+use crate::related_sessions::facts::FactLookup;
 use baton_base::clock::Clock;
 use baton_memory::Window;
 

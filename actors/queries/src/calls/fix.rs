@@ -1,4 +1,4 @@
-//! `fix`: what resolved an error, and what was said and done where its words stand.
+//! `fix`: what resolved an error, and what was said and done where its words occur.
 
 mod accounts;
 
@@ -10,7 +10,7 @@ use baton_redaction::redact;
 
 use self::accounts::Accounts;
 use super::QueryError;
-use super::outcome_query::{answer_from_outcomes, entries, required};
+use super::outcome_query::{answer_from_outcomes, entries, required_argument};
 use crate::client::ClientRef;
 use crate::lazy::FreshMemory;
 use baton_memory::Selector;
@@ -30,7 +30,7 @@ pub(crate) async fn fix(
     client: &ClientRef,
 ) -> Result<answer::Fix, QueryError> {
     // Stored text is redacted, so the query must be redacted as well.
-    let text = redact(required(&asked.error, "the error")?).into_owned();
+    let text = redact(required_argument(&asked.error, "the error")?).into_owned();
     let limit = entries(asked.limit, MATCHES);
     let conversations = conversations.clone();
     let compute = move |source: &super::outcome_query::OutcomeSource| {

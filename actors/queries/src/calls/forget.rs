@@ -168,7 +168,7 @@ impl Run {
         self.steps.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Records all tombstones, then has everybody who keeps text erase it.
+    /// Records all tombstones, then makes all text keepers erase.
     async fn forget(&mut self, targets: Vec<Target>, notes: Vec<Uuid>, only: bool) {
         if !only && let Err(why) = self.keep_fingerprints(&targets).await {
             self.done.problems.push(format!("copies that are made later will not be known as such: {why}"));

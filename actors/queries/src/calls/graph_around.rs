@@ -14,8 +14,8 @@ use uuid::Uuid;
 use super::projects::number;
 use super::{QueryError, internal, timeline, zone_day};
 use crate::client::{ClientRef, failure};
-use crate::family::facts::FactLookup;
 use crate::lazy::{FreshMemory, FreshSearcher};
+use crate::related_sessions::facts::FactLookup;
 use crate::{graph, lazy, resolve};
 use baton_memory::{Fact, FactsAt, GraphQuery, Sieve};
 use baton_views::conversation::Conversations;
@@ -24,20 +24,20 @@ use baton_views::conversation::Conversations;
 const NODES: usize = 60;
 /// Most of them that share a fact with the middle.
 const NEAR: usize = 30;
-/// Most of those whose own facts are looked at, and most of these facts.
+/// Most entities whose own facts are read, and most of these facts.
 const VISITED: usize = 10;
 const VISITED_FACTS: usize = 40;
-/// Most facts of the middle that are looked at.
+/// Most facts read of the middle.
 const CENTER_FACTS: usize = 300;
-/// Most facts that are looked at if there is no middle.
+/// Most facts read if there is no middle.
 const LISTED_FACTS: usize = 150;
 /// Most facts of an answer.
 const FACTS: usize = 200;
-/// Most entities among which one is looked for by words.
+/// Most search results among which the middle is chosen.
 const FOUND: usize = 10;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// The entities and facts around what is asked about, else the best-supported ones.
+/// The entities and facts around the requested one, else the best-supported ones.
 pub(crate) async fn graph(
     asked: GraphParams,
     memory: FreshMemory<'_>,
@@ -58,7 +58,7 @@ pub(crate) async fn graph(
     let groups: Vec<String> = project().transpose()?.into_iter().collect();
     let (about, lookup) = (asked.about.trim().to_owned(), FactLookup::new(conversations, searcher));
     let reading = baton_base::task::spawn_blocking(move || {
-        let exclude = |id: &str| graph::hidden(&lookup.table, &lookup.settings, &groups, id);
+        let exclude = |id: &str| graph::is_hidden(&lookup.table, &lookup.settings, &groups, id);
         let around = Around { lookup: &lookup, exclude: &exclude, as_of, zone };
         around.answer(&about).map_err(|error| internal("the graph cannot be read", error))
     });
@@ -66,7 +66,7 @@ pub(crate) async fn graph(
     Ok(answer::Graph { freshness, ..graph })
 }
 
-/// The time for which facts are asked; of a day its end.
+/// The time for which facts are requested; for a day its end.
 fn as_of(text: Option<&str>, now: AskedAt) -> Result<Timestamp, Failure> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(now.now) };
     let at = timeline::moment(text, now)?;
@@ -92,14 +92,14 @@ struct Around<'a> {
     zone: Zone,
 }
 
-/// What is found: the entities by uuid with their steps from the middle, and facts that hold.
+/// The result: entities by uuid with their steps from the middle, and facts that hold.
 #[derive(Default)]
 struct Found {
     hops: BTreeMap<Uuid, u32>,
     facts: BTreeMap<Uuid, Fact>,
     days: BTreeSet<String>,
     cut: bool,
-    /// The session in the middle: only what it supports is of interest.
+    /// The session in the middle, if any: then only facts that it supports are wanted.
     session: Option<(Uuid, SessionId)>,
 }
 
@@ -121,7 +121,7 @@ impl Around<'_> {
             Some(center) => self.look_around(center, &mut found)?,
             None => self.best_supported(&mut found)?,
         }
-        self.told(center, found)
+        self.to_answer(center, found)
     }
 
     /// The entity that a text means: its uuid, a session by its id, or the best match, one of this very name before others.
@@ -206,7 +206,7 @@ impl Around<'_> {
         Ok(())
     }
 
-    /// Adds the facts that hold, and the days on which any of them ceased to.
+    /// Adds the facts that hold, and the days on which any fact ended.
     fn add(&self, facts: Vec<Fact>, found: &mut Found) {
         let is_its = |fact: &Fact, (node, session): &(Uuid, SessionId)| {
             [fact.source, fact.target].contains(node) || fact.latest.iter().any(|(supporting, _)| supporting == session)
@@ -222,7 +222,7 @@ impl Around<'_> {
         }
     }
 
-    fn told(&self, center: Option<Uuid>, found: Found) -> Result<answer::Graph, baton_memory::Error> {
+    fn to_answer(&self, center: Option<Uuid>, found: Found) -> Result<answer::Graph, baton_memory::Error> {
         let ends: BTreeSet<Uuid> = found.facts.values().flat_map(|fact| [fact.source, fact.target]).collect();
         let is_shown = |node: &Uuid| found.hops.contains_key(node);
         let mut shown: Vec<&Fact> =
@@ -267,7 +267,7 @@ impl Around<'_> {
             as_of: self.as_of.to_string(),
             nodes,
             more_nodes: number(more_nodes),
-            facts: shown.into_iter().map(told).collect(),
+            facts: shown.into_iter().map(fact_answer).collect(),
             more_facts: number(more_facts),
             cut: found.cut,
             days: found.days.into_iter().collect(),
@@ -293,7 +293,7 @@ impl Found {
     }
 }
 
-fn told(fact: &Fact) -> answer::GraphFact {
+fn fact_answer(fact: &Fact) -> answer::GraphFact {
     let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
     let place = fact.latest.first();
     answer::GraphFact {

@@ -7,8 +7,8 @@ use baton_protocol::{Failure, NodesParams, answer};
 
 use super::{QueryError, internal};
 use crate::client::ClientRef;
-use crate::family::facts::FactLookup;
 use crate::lazy::{FreshMemory, FreshSearcher};
+use crate::related_sessions::facts::FactLookup;
 use crate::{graph, lazy, page, resolve};
 use baton_memory::{Error, GraphQuery, Page, Sieve, Window};
 use baton_views::conversation::Conversations;
@@ -76,7 +76,7 @@ impl GraphSearch<'_> {
         let (query, lookup) = (asked.query, FactLookup::new(self.conversations, searcher));
         let groups = resolve::groups(&lookup.table, &lookup.settings, &asked.groups)?;
         let searching = baton_base::task::spawn_blocking(move || {
-            let exclude = |id: &str| graph::hidden(&lookup.table, &lookup.settings, &groups, id);
+            let exclude = |id: &str| graph::is_hidden(&lookup.table, &lookup.settings, &groups, id);
             let broke = |error| internal("the search failed", error);
             if let Some(center) = center
                 && !lookup.searcher.has_node(center, &exclude).map_err(broke)?
@@ -91,10 +91,10 @@ impl GraphSearch<'_> {
         });
         let (mut entries, more) = searching.await.map_err(|error| internal("the search broke", error))??;
         if let (Some(cursor), true) = (&asked.cursor, entries.is_empty()) {
-            return Err(page::behind_the_end(cursor).into());
+            return Err(page::cursor_past_end(cursor).into());
         }
-        let more = page::fitting(&mut entries) || more;
-        let next_cursor = (more && !entries.is_empty()).then(|| question.after(offset + entries.len()));
+        let more = page::truncate_to_page(&mut entries) || more;
+        let next_cursor = (more && !entries.is_empty()).then(|| question.cursor_after(offset + entries.len()));
         Ok(ResultPage { entries, freshness, next_cursor })
     }
 }

@@ -57,11 +57,11 @@ pub(crate) async fn handoff(
         None => known().transpose()?.unwrap_or_default(),
     };
     let found = handoffs.project_handoff(&project, Instant::now() + WAIT).await;
-    Ok(found.unwrap_or_else(|| none(catalog, memory.coverage.clock.now(), &project, asking.as_ref())))
+    Ok(found.unwrap_or_else(|| no_handoff(catalog, memory.coverage.clock.now(), &project, asking.as_ref())))
 }
 
 /// The answer without a handoff: the reason and what to do.
-fn none(catalog: &Catalog, now: Timestamp, project: &str, asking: Option<&SessionId>) -> answer::Handoff {
+fn no_handoff(catalog: &Catalog, now: Timestamp, project: &str, asking: Option<&SessionId>) -> answer::Handoff {
     let (table, settings) = catalog.now();
     let of_it = || {
         table.iter().filter(|(id, row)| {

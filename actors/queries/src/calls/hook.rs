@@ -23,7 +23,7 @@ pub(crate) async fn hook(asked: HookParams, hooks: &Arc<Hooks>, handoffs: &Arc<H
     let until = Instant::now() + wait * (100 - WAY_PERCENT) / 100;
     // Earlier spooled hooks come first, as far as time permits, above all the end of the previous session.
     let _ = tokio::time::timeout_at(until, hooks.drain()).await;
-    let (status, signal) = match hooks.take(&asked).await {
+    let (status, signal) = match hooks.handle(&asked).await {
         Taken::Recorded(signal) => ("recorded", signal),
         Taken::Known(signal) => ("known", signal),
         Taken::Accepted(signal) => ("accepted", signal),
@@ -46,11 +46,11 @@ async fn context(handoffs: &Arc<Handoffs>, signal: &CheckedHook, until: Instant)
     }
 }
 
-pub(crate) fn took(took: &HookTook, hooks: &Hooks) -> serde_json::Value {
-    hooks.took(took);
+pub(crate) fn record_duration(took: &HookTook, hooks: &Hooks) -> serde_json::Value {
+    hooks.record_duration(took);
     serde_json::json!({})
 }
 
 pub(crate) async fn stats(hooks: &Hooks) -> Result<HookStats, QueryError> {
-    Ok(hooks.shown().await)
+    Ok(hooks.stats().await)
 }

@@ -5,7 +5,7 @@ use baton_outcomes::Witness;
 use baton_protocol::{HowParams, answer};
 
 use super::QueryError;
-use super::outcome_query::{answer_from_outcomes, entries, required};
+use super::outcome_query::{answer_from_outcomes, entries, required_argument};
 use crate::client::ClientRef;
 use crate::lazy::FreshMemory;
 use baton_memory::Selector;
@@ -21,7 +21,7 @@ pub(crate) async fn how(
     memory: FreshMemory<'_>,
     client: &ClientRef,
 ) -> Result<answer::How, QueryError> {
-    let command = required(&asked.command, "the command")?.to_owned();
+    let command = required_argument(&asked.command, "the command")?.to_owned();
     let limit = entries(asked.limit, LINES);
     let compute = move |source: &super::outcome_query::OutcomeSource| {
         let keys = outcomes::how_keys(&command);

@@ -25,7 +25,7 @@ pub(crate) async fn keep(asked: KeepParams, keeping: Keeping, client: &ClientRef
         client,
         "comparing conversations with their episodes",
         progress,
-        keeping.keep(bounds, asked.dry_run, step),
+        keeping.shorten_oldest(bounds, asked.dry_run, step),
     )
     .await
 }

@@ -87,7 +87,7 @@ pub(crate) async fn read(
         let tail = journal.tail();
         let records = match &session {
             None => journal.read_exact(Position(from), limit),
-            Some(session) => of_session(journal, session, SequenceNumber(from - 1), limit),
+            Some(session) => read_session(journal, session, SequenceNumber(from - 1), limit),
         };
         let records = records.map_err(|error| internal("the log cannot be read", error))?;
         let next = from + records.len() as u64;
@@ -134,7 +134,7 @@ async fn wait(
     }
 }
 
-fn of_session(
+fn read_session(
     journal: &dyn Journal,
     session: &SessionId,
     after: SequenceNumber,

@@ -17,11 +17,11 @@ use baton_tracking::indexer::Want;
 
 use crate::client::failure;
 use baton_base::clock::Clock;
-use baton_base::io_remedy::Obstacle;
-use baton_base::journal_health::Outage;
+use baton_base::io_remedy::IoCause;
+use baton_base::journal_health::JournalHealth;
 use baton_events::projection::table::SessionTable;
 use baton_journal::Journal;
-use baton_memos::{Done, Memos, Wanted};
+use baton_memos::{Done, Memos, NewMemo};
 use baton_store::text_keeper::{self, Erasure};
 use baton_tracking::indexer;
 use baton_views::catalog::Catalog;
@@ -70,8 +70,8 @@ pub(crate) async fn add(
     let words = words.map_err(|unfit| failure(code::INVALID_PARAMS, unfit.to_string()))?;
     let group = group_of(catalog, asked.group_id.as_deref(), &asked.caller).await?;
     let name = words.name.clone();
-    let wanted = Wanted { uuid, source, group: group.clone(), reference_time, words };
-    let kept = memos.keep(wanted, cause(asked.command_id.as_deref())).await.map_err(|error| not_recorded(&error))?;
+    let wanted = NewMemo { uuid, source, group: group.clone(), reference_time, words };
+    let kept = memos.record(wanted, cause(asked.command_id.as_deref())).await.map_err(|error| not_recorded(&error))?;
     let findable = wait_findable(indexer, kept.position).await;
     let (status, done) = match kept.done {
         Done::Added => ("added", "added"),
@@ -98,9 +98,9 @@ pub(crate) fn status(
     table: &SessionTable,
     journal: &dyn Journal,
     indexer: &indexer::Handle,
-    outage: &Outage,
+    outage: &JournalHealth,
 ) -> answer::MemoryStatus {
-    let (position, problem) = indexer.memory();
+    let (position, problem) = indexer.memory_state();
     let problem = problem.or_else(|| outage.lasting().map(|refusal| refusal.reason));
     let tail = journal.tail().position;
     let documents = indexer.searcher().map_or(0, |searcher| {
@@ -146,8 +146,8 @@ pub(super) async fn wait_findable(indexer: &indexer::Handle, position: Position)
     if indexer.covers(position, Want::ButLarge, FINDABLE).await.is_ok() {
         return None;
     }
-    let why = indexer.memory().1.unwrap_or_else(|| "it is busy".to_owned());
-    let remedy = Obstacle::in_message(&why).remedy();
+    let why = indexer.memory_state().1.unwrap_or_else(|| "it is busy".to_owned());
+    let remedy = IoCause::in_message(&why).remedy();
     Some(
         redact(&format!("; it is stored, but the searchable memory has not taken it in yet: {why}; {remedy}"))
             .into_owned(),
@@ -160,9 +160,9 @@ pub(super) async fn wipe_and_wait(wiper: &Wiper, note: Uuid, position: Position)
     let wiping = text_keeper::erase(&wiper.keepers, Erasure { sessions: &sessions, position, step: &|| {} });
     let why = match tokio::time::timeout(FINDABLE, wiping).await {
         Ok(report) => report.problems.into_iter().next()?,
-        Err(_) => wiper.indexer.memory().1.unwrap_or_else(|| "the searchable memory is busy".to_owned()),
+        Err(_) => wiper.indexer.memory_state().1.unwrap_or_else(|| "the searchable memory is busy".to_owned()),
     };
-    let remedy = Obstacle::in_message(&why).remedy();
+    let remedy = IoCause::in_message(&why).remedy();
     Some(redact(&format!("; its words may be in files of Baton's home for a while yet: {why}; {remedy}")).into_owned())
 }
 
@@ -194,7 +194,7 @@ pub(super) fn not_recorded(error: &baton_memos::Error) -> Failure {
             failure(code::INVALID_PARAMS, error.to_string())
         }
         baton_memos::Error::Words(_) | baton_memos::Error::Log(_) | baton_memos::Error::Broken => {
-            let remedy = Obstacle::in_message(&error.to_string()).remedy();
+            let remedy = IoCause::in_message(&error.to_string()).remedy();
             let message = format!("nothing was recorded: {error}; {remedy}, then call again");
             failure(code::INTERNAL, redact(&message).into_owned())
         }

@@ -38,11 +38,11 @@ pub(crate) async fn messages(
 ) -> Result<answer::Messages, QueryError> {
     let conversations = resolver.conversations.clone();
     if let Some((uuid, added)) = memo::find_visible(resolver.catalog(), &asked.session) {
-        let read = baton_base::task::spawn_blocking(move || of_memo(conversations.chunks(), uuid, &added));
+        let read = baton_base::task::spawn_blocking(move || memo_messages(conversations.chunks(), uuid, &added));
         return Ok(read.await.map_err(|error| internal("reading the memo broke", error))??);
     }
     let id = resolver.find_shown(&asked.session).await?;
-    let (table, _) = resolver.catalog().everyone();
+    let (table, _) = resolver.catalog().including_others();
     let Some(row) = table.get(&id).cloned() else {
         return Err(resolve::unknown_session(&table, id.as_str()).into());
     };
@@ -79,14 +79,14 @@ pub(crate) async fn messages(
 }
 
 /// A memo as a conversation. Blocks for a disk read.
-fn of_memo(chunks: &ChunkStore, uuid: Uuid, added: &Memo) -> Result<answer::Messages, Failure> {
+fn memo_messages(chunks: &ChunkStore, uuid: Uuid, added: &Memo) -> Result<answer::Messages, Failure> {
     let words = memo::words(chunks, uuid, added);
     let words = words.map_err(|error| internal("the memo cannot be read", error))?;
     let items = indexer::memo_items(&words, added);
     let all = messages::messages(&items);
     let mut messages: Vec<answer::Message> =
         all.iter().take(MESSAGES_MAX).map(|it| message(it, &Unanswered::default())).collect();
-    page::fitting(&mut messages);
+    page::truncate_to_page(&mut messages);
     Ok(answer::Messages {
         session_id: key(uuid).to_string(),
         episode_uuid: Some(uuid.to_string()),
@@ -101,7 +101,7 @@ fn of_memo(chunks: &ChunkStore, uuid: Uuid, added: &Memo) -> Result<answer::Mess
 fn page(stretch: &Stretch, limit: usize) -> (Vec<answer::Message>, Option<u64>) {
     let all = stretch.messages();
     let mut listed: Vec<answer::Message> = all.iter().take(limit).map(|it| message(it, &stretch.unanswered)).collect();
-    page::fitting(&mut listed);
+    page::truncate_to_page(&mut listed);
     let line = |at: usize| all.get(at).map(|message| message.line).or(stretch.behind.filter(|_| at == all.len()));
     let is_between = |at: usize| line(at) != at.checked_sub(1).and_then(line);
     let mut end = listed.len();

@@ -7,8 +7,8 @@ use baton_redaction::redact;
 use super::QueryError;
 use super::graph_search::{Criteria, GraphSearch, ResultPage};
 use super::vault::{RecallRecorder, Recalled};
-use crate::family::facts::FactLookup;
 use crate::lazy::FreshSearcher;
+use crate::related_sessions::facts::FactLookup;
 use crate::{graph, lazy, resolve};
 use baton_memory::GraphQuery;
 

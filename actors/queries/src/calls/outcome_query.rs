@@ -21,7 +21,7 @@ use super::search::{Scope, SearchRequest, find};
 use super::{QueryError, internal};
 use crate::client::{ClientRef, failure};
 use crate::lazy::{FreshMemory, FreshSearcher};
-use crate::{answers, family, lazy, resolve};
+use crate::{answers, lazy, related_sessions, resolve};
 use baton_config::settings::Settings;
 use baton_memory::{Searcher, Selector, WitnessQuery};
 
@@ -69,7 +69,7 @@ impl OutcomeSource {
         let is_by = |id: &str| {
             SessionId::new(id)
                 .and_then(|id| self.table.get(&id))
-                .is_some_and(|row| visibility::is_by(&row.state, agent))
+                .is_some_and(|row| visibility::is_from_agent(&row.state, agent))
         };
         let exclude =
             |id: &str| visibility::is_hidden(&self.table, &self.settings, &[], id) || agent.is_some() && !is_by(id);
@@ -77,14 +77,14 @@ impl OutcomeSource {
         let mut found =
             self.searcher.witnesses(&query).map_err(|error| internal("the outcomes cannot be read", error))?;
         let read = u32::try_from(found.found.len()).unwrap_or(u32::MAX);
-        outcomes::remove_copies(&mut found.found, &|one, other| family::elder(&self.table, one, other));
+        outcomes::remove_copies(&mut found.found, &|one, other| related_sessions::compare_age(&self.table, one, other));
         Ok(SessionOutcomes { witnesses: found.found, read, more: u32::try_from(found.more).unwrap_or(u32::MAX) })
     }
 }
 
 impl OutcomeSource {
     /// The same with the sessions of others: for an answer that says whose each one is.
-    pub(super) fn of_everyone(&self) -> Self {
+    pub(super) fn including_others(&self) -> Self {
         Self { table: self.table.clone().with_others(self.others.clone()), ..self.clone() }
     }
 
@@ -127,7 +127,7 @@ impl OutcomeSource {
             let id = SessionId::new(&session.session_id);
             let title = id.and_then(|id| given_title(&self.searcher, &self.table, &self.settings, &id));
             session.title = title.unwrap_or_else(|| std::mem::take(&mut session.title));
-            session.from = SessionId::new(&session.session_id).and_then(|id| answers::from(&self.table, &id));
+            session.from = SessionId::new(&session.session_id).and_then(|id| answers::author(&self.table, &id));
         }
         answer
     }
@@ -169,7 +169,7 @@ pub(super) fn entries(asked: u32, usual: usize) -> usize {
 }
 
 /// Returns a required argument, or fails if it is empty.
-pub(super) fn required<'a>(text: &'a str, what: &str) -> Result<&'a str, Failure> {
+pub(super) fn required_argument<'a>(text: &'a str, what: &str) -> Result<&'a str, Failure> {
     match text.trim() {
         "" => Err(failure(code::INVALID_PARAMS, format!("{what} is missing"))),
         text => Ok(text),

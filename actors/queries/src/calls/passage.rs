@@ -34,7 +34,7 @@ pub(crate) async fn passage(
         ..MessagesParams::default()
     };
     let found = messages::messages(&place, resolver).await?;
-    let (table, settings) = resolver.catalog().everyone();
+    let (table, settings) = resolver.catalog().including_others();
     if visibility::is_hidden(&table, &settings, &[], &found.session_id) {
         let row = SessionId::new(&found.session_id).and_then(|id| table.get(&id).cloned());
         let is_deleted = row.is_some_and(|row| table.is_deleted(&row));
@@ -47,7 +47,7 @@ pub(crate) async fn passage(
 /// The session whose current episode has this uuid.
 fn named(catalog: &Catalog, text: &str) -> Option<SessionId> {
     let uuid: uuid::Uuid = text.parse().ok()?;
-    let (table, _) = catalog.everyone();
+    let (table, _) = catalog.including_others();
     if resolve::known_session(&table, text).is_some() {
         return None;
     }

@@ -24,7 +24,7 @@ pub fn presence(
     if *client.stopping().borrow() {
         return Err(stopping().into());
     }
-    if !client.stay() {
+    if !client.hold_open() {
         let message = "too many MCP servers hold a connection; the end of this one will not be noticed";
         return Err(failure(code::TOO_MUCH, message).into());
     }

@@ -29,10 +29,10 @@ const LISTED: usize = 12;
 const SESSIONS: usize = 60;
 /// Most sessions whose files and checks are counted, the newest ones.
 const COUNTED: usize = 500;
-/// Most decisions that are looked at.
+/// Most decisions that are read.
 const DECISIONS: usize = 200;
 
-/// What is known of the project that is asked for, else of the caller's.
+/// What is known of the requested project, else of the caller's.
 pub(crate) async fn project(
     asked: ProjectParams,
     memory: FreshMemory<'_>,
@@ -62,8 +62,8 @@ pub(crate) async fn project(
             not_counted: found.more,
             ..answer::Project::default()
         };
-        let with_sessions = with_sessions(counts, source, &conversations, &project, limit);
-        Ok(answer::Project { project: project.clone(), ..with_decisions(with_sessions, source, &project, limit)? })
+        let with_sessions = add_sessions(counts, source, &conversations, &project, limit);
+        Ok(answer::Project { project: project.clone(), ..add_decisions(with_sessions, source, &project, limit)? })
     };
     let question = ("", asked.project.as_deref(), asked.wait);
     let (project, freshness) = answer_from_outcomes(question, &asked.caller, memory, client, compute).await?;
@@ -71,7 +71,7 @@ pub(crate) async fn project(
 }
 
 /// Adds the sessions and the open work of the listed ones.
-fn with_sessions(
+fn add_sessions(
     project: answer::Project,
     source: &OutcomeSource,
     conversations: &Conversations,
@@ -118,16 +118,16 @@ pub(super) fn open_work(id: &SessionId, row: &Row, episode: &Episode) -> Vec<Quo
     episode.unresolved.iter().chain(&episode.next_steps).map(quote).collect()
 }
 
-/// Adds the decisions that hold, and those that were replaced, as the facts of the graph have them: a later session may
-/// have replaced what an earlier one decided.
-fn with_decisions(
+/// Adds the decisions that hold, and the superseded ones, from the facts of the graph: a later session may have
+/// superseded an earlier one's decision.
+fn add_decisions(
     project: answer::Project,
     source: &OutcomeSource,
     name: &str,
     limit: usize,
 ) -> Result<answer::Project, Failure> {
     let groups = [name.to_owned()];
-    let exclude = |id: &str| graph::hidden(&source.table, &source.settings, &groups, id);
+    let exclude = |id: &str| graph::is_hidden(&source.table, &source.settings, &groups, id);
     let sieve = Sieve { relations: &[Relation::Decided], ..Sieve::default() };
     let query =
         GraphQuery { text: "", exclude: &exclude, labels: &[], sieve, center: None, limit: DECISIONS, offset: 0 };
@@ -162,7 +162,7 @@ fn with_decisions(
     })
 }
 
-/// A decision without what the sentence of a fact adds, and its place in its latest session.
+/// A decision without the framing of the fact's sentence, and its place in its latest session.
 fn quote(fact: &Fact) -> Quote {
     let text = match fact.fact.split_once(": ") {
         Some((before, text)) if before.contains("decided") && !text.is_empty() => text,

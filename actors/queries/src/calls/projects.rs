@@ -29,7 +29,7 @@ pub(super) fn sessions<'t>(
     table.iter().filter(move |(id, row)| {
         !row.state.is_subagent()
             && row.state.counts.messages > 0
-            && !graph::hidden(table, settings, groups, id.as_str())
+            && !graph::is_hidden(table, settings, groups, id.as_str())
     })
 }
 
@@ -45,7 +45,7 @@ pub(super) fn agents<'t>(rows: impl Iterator<Item = &'t Row>) -> Vec<answer::Age
     agents
 }
 
-/// Projects, that with the latest activity first. A session counts for the project of its directory.
+/// Projects, latest activity first. A session counts for the project of its directory.
 pub(crate) async fn projects(
     asked: ProjectsParams,
     memory: FreshMemory<'_>,
@@ -93,7 +93,7 @@ pub(crate) async fn projects(
     Ok(reading.await.map_err(|error| internal("reading the projects broke", error))?)
 }
 
-/// A count as answers have it.
+/// A count as the integer type of answers.
 pub(super) fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

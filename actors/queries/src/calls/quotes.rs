@@ -1,4 +1,4 @@
-//! Passages of a conversation that say most about a subject.
+//! The passages of a conversation most relevant to a subject.
 
 use baton_ask::recall::{Intent, QuoteReader, Quotes};
 use baton_conversation::record::SessionId;
@@ -12,7 +12,7 @@ const MOST: usize = 6;
 /// Most items of all conversations that are read for one answer.
 const MOST_ITEMS: u64 = 15_000;
 
-/// Reads passages for one answer, of the first conversations that together have not too many items.
+/// Reads passages for one answer, from conversations until [`MOST_ITEMS`] is used up.
 pub(super) struct Quoting<'a> {
     conversations: &'a Conversations,
     show: &'a Show,

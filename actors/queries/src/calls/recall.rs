@@ -2,7 +2,7 @@
 
 mod budget;
 mod facts;
-mod narrowing;
+mod question_filters;
 mod sessions;
 
 use baton_views::visibility;
@@ -40,7 +40,7 @@ const BUDGET: std::ops::RangeInclusive<u64> = 200..=20_000;
 /// Passages per session, and most characters of one.
 const PASSAGES: usize = 3;
 const PASSAGE_CHARS: usize = 420;
-/// So many of the best sessions are quoted.
+/// This many of the best sessions are quoted.
 const QUOTED: usize = 2;
 /// Most names of a question that are looked up, and the number of first letters by which one is found.
 const MOST_NAMES: usize = 8;
@@ -73,7 +73,7 @@ pub(crate) async fn recall(
     }
     let project = asked.project.as_deref();
     let prepared = questions.prepare(client, &asked.query, project, &asked.caller, Effort::waiting(asked.wait)).await?;
-    let (table, settings) = questions.memory.catalog().everyone();
+    let (table, settings) = questions.memory.catalog().including_others();
     let recall = Recall {
         project: prepared.project,
         question: prepared.question,
@@ -126,22 +126,22 @@ struct Recall {
 /// The result of one question.
 struct Answer {
     entries: Vec<Entry>,
-    /// Requested kinds that nothing is known of.
+    /// Requested kinds with no known entry.
     unknown: Vec<Kind>,
     notes: Vec<String>,
-    /// The nearest sessions, if what was found has too little of the question for anything to be claimed.
+    /// The nearest sessions, if the matches are too weak to claim an answer.
     nearest: Vec<answer::NearSession>,
 }
 
 impl Recall {
     fn answer(self) -> Result<answer::Recall, QueryError> {
-        let (recall, asked, narrowed) = self.clone().narrowed();
+        let (recall, asked, narrowed) = self.clone().narrow();
         let mut found = recall.answer_from_sessions(&asked)?;
         let is_unanswered = found.entries.is_empty() || asked.is_general() && !found.unknown.is_empty();
         let mut answering = (recall, asked);
         if narrowed.by_a_word && is_unanswered {
-            // What was taken for the name of a project may have been a word.
-            let (everywhere, asked) = self.unnarrowed();
+            // What was taken for a project's name may have been an ordinary word.
+            let (everywhere, asked) = self.without_project();
             let elsewhere = everywhere.answer_from_sessions(&asked)?;
             if elsewhere.unknown.is_empty() && !elsewhere.entries.is_empty() {
                 let note = "nothing of it is known of the project that the question names; this is of all of them";
@@ -154,14 +154,14 @@ impl Recall {
             found.notes.extend(narrowed.note);
         }
         let (recall, asked) = answering;
-        if let Some(note) = recall.no_such_place(&asked, &found) {
+        if let Some(note) = recall.unknown_place_note(&asked, &found) {
             // Without entries the notes are dropped: "nothing is open" would mislead.
             if found.entries.is_empty() {
                 found.notes.clear();
             }
             found.notes.insert(0, note);
         }
-        found.notes.splice(0..0, asked.span.map(|span| narrowing::time(span, recall.question.zone)));
+        found.notes.splice(0..0, asked.span.map(|span| question_filters::time_note(span, recall.question.zone)));
         if recall.client.is_closed() {
             return Err(QueryError::ClientGone);
         }
@@ -194,8 +194,8 @@ impl Recall {
         Ok(Answer { entries, unknown, notes, nearest: Vec::new() })
     }
 
-    /// Returns true if what was found may have too little of the question: it is in plain words, and all is known. With
-    /// vectors, similar words count as well, and a phrase or filter says exactly what is wanted.
+    /// Returns true if the matches may be too weak to claim an answer: the question is in plain words, and all is
+    /// indexed. With vectors, similar words count as well, and a phrase or filter says exactly what is wanted.
     fn may_abstain(&self, asked: &Intent, found: &RelevantSessions) -> bool {
         let is_plain = self.meaning.is_none() && self.question.phrases.is_empty() && self.question.prefixes.is_empty();
         let is_known = self.freshness.pending == 0 && self.freshness.note.is_none();
@@ -205,8 +205,8 @@ impl Recall {
         is_sought && !found.sessions.is_empty() && !has_own
     }
 
-    /// Returns the first name in the question, such as `OAuth` or `Redis`, that nothing said in the sessions found has.
-    /// Whatever else they have of the question, they are not about it.
+    /// Returns the first name in the question, such as `OAuth` or `Redis`, that the sessions found never mention: they
+    /// are then not about the question.
     fn unknown_name(&self, asked: &Intent, found: &RelevantSessions) -> Option<&str> {
         let is_project = |word: &str| self.project.as_deref().map(resolve::last_part) == Some(word);
         // A version or an ending may be written differently: `PostgreSQL`, `PRs`.
@@ -229,7 +229,7 @@ impl Recall {
             answer::NearSession {
                 session_id: session.id.to_string(),
                 title: redact(&session.episode.title).into_owned(),
-                from: answers::from(&self.table, &session.id),
+                from: answers::author(&self.table, &session.id),
                 day: session.row.state.last_conversation_at.map(|at| zone_day(at, self.question.zone)),
                 later: session.later.as_ref().map(ToString::to_string),
                 line: said.first().map(|said| said.line).or_else(|| session.passages.first().and_then(|hit| hit.line)),
@@ -261,7 +261,7 @@ impl Recall {
 
     /// The answer from the sessions found.
     fn select(&self, asked: &Intent, mut found: RelevantSessions) -> Result<recall::Selection, QueryError> {
-        self.enricher.hit(found.sessions.iter().map(|session| session.id.clone()));
+        self.enricher.note_hits(found.sessions.iter().map(|session| session.id.clone()));
         let mut entries = std::mem::take(&mut found.notes_told);
         let mut later: BTreeMap<String, Later> = BTreeMap::new();
         for (rank, session) in (1..).zip(&found.sessions) {
@@ -279,7 +279,7 @@ impl Recall {
             };
             let mut answers = session_entries(&session.episode, &ranked, asked);
             if state.is_subagent() && !asked.kinds.is_empty() {
-                // That a session was somebody's subagent does not tell what the person did.
+                // That a session was a subagent's does not show what the person did.
                 answers.retain(|entry| entry.sort != Sort::Session);
             }
             entries.append(&mut answers);
@@ -370,7 +370,7 @@ impl Recall {
         }
     }
 
-    /// The sessions that may answer. What was worked on and what is preferred is asked of this person alone.
+    /// The sessions that may answer. Questions about work and preferences concern this person alone.
     fn table_for(&self, asked: &Intent) -> SessionTable {
         match asked.is_general() || asked.is(Kind::Preferences) {
             true => self.table.without_others(),
@@ -445,8 +445,7 @@ fn opens_sentence(question: &str, word: &str) -> bool {
     ended.is_empty() || is_apart && ended.ends_with(['.', '?', '!', ':', ';', '…', '¿', '¡']) || before.ends_with('\n')
 }
 
-/// Returns true for a word that is coined by its capitals. Of acronyms, these say how work is planned and not what it is
-/// about.
+/// Returns true for a word that is a name by its capitals. Acronyms of planning name no subject.
 fn is_coined(word: &str) -> bool {
     const PLANNING: [&str; 8] = ["ASAP", "ETA", "FAQ", "FYI", "MVP", "POC", "TODO", "WIP"];
     let word = word.strip_suffix('s').filter(|stem| !stem.contains(char::is_lowercase)).unwrap_or(word);

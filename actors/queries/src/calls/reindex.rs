@@ -61,7 +61,7 @@ pub(crate) async fn reindex(
             count(&mut sum, &id, made);
         }
     };
-    with_progress(client, "making sessions anew", || (done.load(Ordering::Relaxed), total), working).await?;
+    with_progress(client, "rebuilding sessions", || (done.load(Ordering::Relaxed), total), working).await?;
     coverage.catch_up(client, position, true).await?;
     sum.status = if sum.failures > 0 { "error" } else { "success" }.to_owned();
     sum.message = message(&sum);
@@ -114,17 +114,15 @@ fn count(sum: &mut answer::Reindex, id: &SessionId, made: Result<Closed, CallErr
 
 fn message(sum: &answer::Reindex) -> String {
     let mut message = match sum.sessions {
-        0 => {
-            "nothing is to be made anew: every episode is by today's filter (`--all` makes all of them anew)".to_owned()
-        }
+        0 => "nothing to rebuild: every episode uses the current filter (`--all` rebuilds all)".to_owned(),
         1 => "1 session was looked at".to_owned(),
         sessions => format!("{sessions} sessions were looked at"),
     };
     for (count, what) in [
         (sum.reindexed, "have a new episode"),
-        (sum.unchanged, "came to the same"),
-        (sum.skipped, "were left alone: not tracked, or nothing of them is there that could be made anew"),
-        (sum.failures, "failed: what was stored of them still serves, and `baton status` says why"),
+        (sum.unchanged, "unchanged"),
+        (sum.skipped, "skipped: not tracked, or nothing left to rebuild from"),
+        (sum.failures, "failed: their stored episodes stay in use, and `baton status` says why"),
     ] {
         if count > 0 {
             message.push_str(&format!("; {count} {what}"));
@@ -141,7 +139,7 @@ pub(super) fn count_older_filter(catalog: &Catalog, roots: &Roots) -> u64 {
     let is_there = |path: &Path| !roots.is_hung(path) && transcript_file::exists(path);
     let is_older = |state: &State| {
         state.episode.is_some()
-            && settings.reads(state)
+            && settings.may_read(state)
             && !state.filter_is(settings.policy_for(state).filter_version)
             && state.transcript.as_ref().is_some_and(|known| is_there(Path::new(&known.path)))
     };

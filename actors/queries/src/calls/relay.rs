@@ -1,4 +1,4 @@
-//! `relay`: begins, joins and leaves a team, says what is shared and what is behind.
+//! `relay`: begins, joins and leaves a team; reports what is shared and what is pending.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use baton_views::catalog::Catalog;
 /// Most entries of a log.
 const MOST: u32 = 1000;
 
-/// What the relay is asked with.
+/// The parts that the method uses.
 pub(crate) struct Relay<'a> {
     pub(crate) team: &'a Arc<Team>,
     pub(crate) configuration: &'a Arc<Configuration>,
@@ -58,7 +58,7 @@ impl Relay<'_> {
                 self.team.remove(&writer).await.map_err(refused)?;
                 self.status().await
             }
-            RelayParams::Forgotten {} => result(&self.team.forgotten()),
+            RelayParams::Forgotten {} => result(&self.team.removals()),
             RelayParams::Pause { paused } => {
                 if self.catalog.settings.now().relay.url.is_none() {
                     let message = "this home belongs to no team; `baton relay init` begins one";
@@ -70,7 +70,7 @@ impl Relay<'_> {
             RelayParams::Status {} => self.status().await,
             RelayParams::Preview { session: None } => {
                 let team = self.team.clone();
-                result(&blocking(move || Ok(team.totals(None))).await?)
+                result(&blocking(move || Ok(team.sharing_totals(None))).await?)
             }
             RelayParams::Preview { session: Some(session) } => {
                 let table = self.catalog.table.now();
@@ -80,12 +80,12 @@ impl Relay<'_> {
             }
             RelayParams::Log { limit } => {
                 let (team, limit) = (self.team.clone(), limit.clamp(1, MOST) as usize);
-                result(&blocking(move || team.published(limit)).await?)
+                result(&blocking(move || team.recently_published(limit)).await?)
             }
         }
     }
 
-    /// Has the daemon use a relay from now on. That shares nothing.
+    /// Makes the daemon use a relay from now on. That shares nothing.
     async fn connect(&self, url: String, name: Option<String>) -> Result<Box<RawValue>, QueryError> {
         let mut values: Vec<(&'static [&'static str], Value)> = vec![(&["relay", "url"], url.into())];
         values.extend(name.map(|name| (&["relay", "name"] as &[&str], name.into())));
@@ -102,7 +102,7 @@ impl Relay<'_> {
         dry_run: bool,
     ) -> Result<Box<RawValue>, QueryError> {
         let (table, settings) = self.catalog.now();
-        // One whose sessions are all gone is no project any more, and can be taken off the list.
+        // A project whose sessions are all gone can still be removed from the list.
         let is_listed = !shared && settings.relay.share.iter().any(|listed| listed == project);
         let project = if is_listed { project.to_owned() } else { resolve::project(&table, &settings, project)? };
         if settings.relay.url.is_none() && shared {
@@ -119,7 +119,7 @@ impl Relay<'_> {
             return Err(failure(code::REFUSED, message).into());
         }
         let (team, of) = (self.team.clone(), project.clone());
-        let mut preview = blocking(move || Ok(team.totals(Some(&of)))).await?;
+        let mut preview = blocking(move || Ok(team.sharing_totals(Some(&of)))).await?;
         if !dry_run {
             let others = settings.relay.share.iter().filter(|known| **known != project).cloned();
             let share: Vec<String> = others.chain(shared.then(|| project.clone())).collect();
@@ -149,7 +149,7 @@ impl Relay<'_> {
     }
 }
 
-/// A name that others will accept.
+/// Checks that others will accept a name.
 fn check_name(name: Option<&str>) -> Result<(), Failure> {
     match name {
         Some(name) if !is_name(name) => {

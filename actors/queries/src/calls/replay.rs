@@ -1,10 +1,10 @@
-//! The sessions as of a position of the log, and what the event there did.
+//! `replay`: the sessions as of a position of the log, and what the event there did.
 //!
 //! # Decisions
 //!
-//! - Folding from the start takes seconds in a long log. Tables share what did not change, so some are kept on the way,
-//!   evenly spaced, and a later question goes on from the nearest one before its position. When there are too many, every
-//!   second one is dropped.
+//! - Folding from the start takes seconds in a long log. Tables share what did not change, so some are cached on the
+//!   way, evenly spaced, and a later question continues from the nearest one before its position. When there are too
+//!   many, every second one is dropped.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -36,25 +36,25 @@ const SESSIONS: usize = 100;
 const SESSIONS_MAX: usize = 1_000;
 
 /// Tables as of earlier positions.
-pub struct Folded(Mutex<Kept>);
+pub struct CachedTables(Mutex<Kept>);
 
 struct Kept {
     apart: u64,
     /// As of multiples of `apart`.
     tables: BTreeMap<u64, SessionTable>,
-    /// The one that was asked for last.
+    /// The last one requested.
     last: SessionTable,
 }
 
-impl Default for Folded {
+impl Default for CachedTables {
     fn default() -> Self {
         Self(Mutex::new(Kept { apart: APART, tables: BTreeMap::new(), last: SessionTable::default() }))
     }
 }
 
-impl Folded {
+impl CachedTables {
     /// The table as of a position that is in the log.
-    fn at(&self, journal: &dyn Journal, position: u64) -> Result<SessionTable, ReadError> {
+    fn table_at(&self, journal: &dyn Journal, position: u64) -> Result<SessionTable, ReadError> {
         let mut table = self.nearest(position);
         while table.position().0 < position {
             let from = table.position().next();
@@ -64,7 +64,8 @@ impl Folded {
                 break;
             }
             for record in records {
-                // Unreadable events have no effect, as in the daemon's own table; whoever shows one says why.
+                // Unreadable events have no effect, as in the daemon's own table; the answer says why one is
+                // unreadable.
                 let _ = fold(&mut table, &record);
                 self.keep(&table);
             }
@@ -98,11 +99,11 @@ impl Folded {
     }
 }
 
-/// Answers what was so at a position.
+/// Answers `replay`.
 pub(crate) struct Replay {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) catalog: Catalog,
-    pub(crate) folded: Arc<Folded>,
+    pub(crate) folded: Arc<CachedTables>,
 }
 
 impl Replay {
@@ -127,14 +128,14 @@ impl Replay {
         let Some(record) = self.journal.read(Position(position), 1)?.pop() else {
             return Ok(answer::Replay::default());
         };
-        let table = if position == last { now.clone() } else { self.folded.at(&*self.journal, position)? };
+        let table = if position == last { now.clone() } else { self.folded.table_at(&*self.journal, position)? };
         let own = record.stream.session_id();
         let neighbours = session.or_else(|| own.clone());
         let mut answer = answer::Replay { position, last, ..answer::Replay::default() };
         answer.event = Some(match &own {
             Some(id) if neighbours.as_ref() == own.as_ref() => self.walk(&now, id, &record, &mut answer)?,
             Some(id) => self.walk(&now, id, &record, &mut answer::Replay::default())?,
-            // No session: it needs no history to be told.
+            // Not of a session: its text needs no history.
             None => {
                 History::default().apply_and_describe(&Occurrence::decode(record.clone(), false), &Policy::default())
             }
@@ -151,8 +152,8 @@ impl Replay {
         Ok(answer)
     }
 
-    /// Goes through the events of a session: notes which of them are next to the record, and tells the record if it is one
-    /// of them.
+    /// Walks through the events of a session: finds those next to the record, and describes the record if it is one of
+    /// them.
     fn walk(
         &self,
         now: &SessionTable,
@@ -240,9 +241,9 @@ mod tests {
             journal.append(stream.clone(), SequenceNumber(sequence), part.to_vec()).await.unwrap();
             sequence += part.len() as u64;
         }
-        let folded = Folded::default();
+        let folded = CachedTables::default();
         for position in [RECORDS, 1, RECORDS - 1, APART, APART + 1, APART - 1, RECORDS / 2, 3, 2, RECORDS] {
-            let table = folded.at(&journal, position).unwrap();
+            let table = folded.table_at(&journal, position).unwrap();
             let row = table.get_by_text("a").unwrap();
             assert_eq!((table.position().0, row.version.0), (position, position));
             let state = if position % 2 == 0 { "inactive" } else { "active" };

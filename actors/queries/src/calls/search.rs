@@ -16,10 +16,10 @@ use crate::client::{ClientRef, failure};
 use crate::filters;
 use crate::filters::SessionFilter;
 use crate::lazy::{FreshMemory, FreshSearcher};
-use crate::{answers, family, lazy, resolve, transcript_peek};
+use crate::{answers, lazy, related_sessions, resolve, transcript_peek};
 use baton_base::limits;
 use baton_base::transcript_file::TranscriptHeads;
-use baton_tracking::embedding::{Embedder, Meant};
+use baton_tracking::embedding::{Embedder, QuestionVector};
 use baton_tracking::enricher::Enricher;
 use baton_tracking::indexer::Want;
 use baton_tracking::transcript_roots::Roots;
@@ -87,9 +87,9 @@ impl QuestionReader<'_> {
     ) -> Result<PreparedQuestion, QueryError> {
         let resolved = || {
             let (table, settings) = self.memory.catalog().now();
-            // A project that only others have worked in comes after this home's own.
+            // This home's projects take precedence over those of others.
             let of_others = |refusal| {
-                let (everyone, settings) = self.memory.catalog().everyone();
+                let (everyone, settings) = self.memory.catalog().including_others();
                 project.and_then(|name| resolve::project(&everyone, &settings, name).ok()).ok_or(refusal)
             };
             project.map(|name| resolve::project(&table, &settings, name).or_else(of_others))
@@ -105,7 +105,7 @@ impl QuestionReader<'_> {
         let now = self.memory.coverage.clock.now();
         let question = query::parse(query, AskedAt { now, zone: caller.zone() });
         let (FreshSearcher { searcher, freshness }, meant) = match effort {
-            Effort::Stored => (self.memory.stored_searcher()?, Meant::default()),
+            Effort::Stored => (self.memory.stored_searcher()?, QuestionVector::default()),
             Effort::New | Effort::All => {
                 // Words are found in turns; what else is made of a session that is being written may be older. Filters
                 // ask for that as well.
@@ -114,7 +114,7 @@ impl QuestionReader<'_> {
                 let want = if is_of_turns && effort == Effort::New { Want::Turns } else { Want::Whole };
                 // Both run at once.
                 let ready = self.memory.searcher_covering(client, ask, want);
-                let (ready, meant) = tokio::join!(ready, self.embedder.meaning(&question));
+                let (ready, meant) = tokio::join!(ready, self.embedder.question_vector(&question));
                 (ready?, meant)
             }
         };
@@ -129,7 +129,7 @@ impl QuestionReader<'_> {
         let table = self.memory.catalog().table.now();
         let row = table
             .get(id)
-            .filter(|row| row.state.episode.is_none() && self.memory.catalog().settings.now().reads(&row.state));
+            .filter(|row| row.state.episode.is_none() && self.memory.catalog().settings.now().may_read(&row.state));
         let is_hung = |path: &str| self.roots.is_hung(Path::new(path));
         let row = row.filter(|row| row.state.transcript.as_ref().is_some_and(|transcript| !is_hung(&transcript.path)));
         let Some(row) = row.cloned() else { return false };
@@ -154,7 +154,7 @@ pub(crate) async fn search(
     let effort = if asked.stored { Effort::Stored } else { Effort::waiting(asked.wait) };
     let prepared = questions.prepare(client, &asked.query, project, &asked.caller, effort).await?;
     let (searcher, freshness) = (prepared.searcher, prepared.freshness);
-    let (table, settings) = questions.memory.catalog().everyone();
+    let (table, settings) = questions.memory.catalog().including_others();
     let wanted = SearchRequest {
         asked: None,
         question: prepared.question,
@@ -172,7 +172,7 @@ pub(crate) async fn search(
     let found = baton_base::task::spawn_blocking(move || find(&wanted, &table, &settings, &searcher));
     let SearchHits { hits, notes, .. } = found.await.map_err(|error| internal("the search broke", error))??;
     if effort != Effort::Stored {
-        enricher.hit(hits.iter().filter_map(|hit| SessionId::new(&hit.session_id)));
+        enricher.note_hits(hits.iter().filter_map(|hit| SessionId::new(&hit.session_id)));
     }
     Ok(answer::Search { hits, freshness, notes })
 }
@@ -180,7 +180,7 @@ pub(crate) async fn search(
 /// A question with everything its answer depends on.
 pub(super) struct SearchRequest {
     pub(super) question: Question,
-    /// The whole question if that has only its subject: it says whether it is asked what holds.
+    /// The whole question if `question` has only its subject: it shows whether the question asks what holds.
     pub(super) asked: Option<String>,
     /// Vector of the question, if available.
     pub(super) meaning: Option<Meaning>,
@@ -246,7 +246,7 @@ pub(super) fn find(
         Scope::Own => !is_own(id),
     };
     let heads = TranscriptHeads::default();
-    // A later time than tomorrow's is none: the file is damaged, or a clock was wrong.
+    // A time after tomorrow is invalid: the file is damaged, or a clock was wrong.
     let end_of_time = wanted.now.plus_ms(DAY_MS);
     let to_answer_hit = |hit: baton_memory::Hit| {
         let at = hit.at.filter(|at| *at <= end_of_time);
@@ -278,7 +278,7 @@ pub(super) fn find(
         return Ok(SearchHits { hits, notes: shown_notes(notes), replaced: Vec::new() });
     }
     let own = directory.filter(|_| project.is_none()).map(|directory| clones::project_of(table, directory));
-    let elder = |one: &str, other: &str| family::elder(table, one, other);
+    let elder = |one: &str, other: &str| related_sessions::compare_age(table, one, other);
     let requirements = Requirements {
         phrases: &question.phrases,
         without: &question.without,

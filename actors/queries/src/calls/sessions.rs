@@ -56,7 +56,7 @@ pub(crate) async fn sessions(
     let (since, until) = (bound(&asked.since)?, bound(&asked.until)?);
     let unread =
         if !asked.stored && discovery.check_transcripts().await { discovery.count_unread(progress).await } else { 0 };
-    let (table, settings) = discovery.catalog.everyone();
+    let (table, settings) = discovery.catalog.including_others();
     let project =
         asked.project.as_deref().map(|name| resolve::project_or_forgotten(&table, &settings, name)).transpose()?;
     let is_read = |state: &State| !state.is_subagent() && state.read.offset > 0;
@@ -72,8 +72,8 @@ pub(crate) async fn sessions(
                 && until.is_none_or(|until| state.last_activity() < until)
                 && (asked.subagents || !state.is_subagent())
                 && asked.state.as_deref().is_none_or(|name| is_so(state, name))
-                && visibility::is_by(state, asked.agent)
-                && asked.who.as_deref().is_none_or(|who| visibility::is_of(&table, id.as_str(), who))
+                && visibility::is_from_agent(state, asked.agent)
+                && asked.who.as_deref().is_none_or(|who| visibility::belongs_to(&table, id.as_str(), who))
                 && project.as_deref().is_none_or(|project| visibility::is_in(state, project))
         };
         let limit = asked.limit.map_or(usize::MAX, |limit| limit as usize);

@@ -9,8 +9,8 @@ use super::{QueryError, internal};
 use crate::answers::redact_plain;
 use crate::conversation_summary;
 use crate::conversation_summary::ConversationSummary;
-use crate::family::Family;
 use crate::listing::SessionRows;
+use crate::related_sessions::RelatedSessions;
 use crate::resolve::SessionResolver;
 use crate::{answers, memo, resolve, usage};
 use baton_store::model_answer::{current_answer, read_answer};
@@ -29,7 +29,7 @@ pub(crate) async fn show(
         return Ok(read.map_err(|error| internal("the memo cannot be read", error))?);
     }
     let id = resolver.find_shown(&asked.session).await?;
-    let (table, _) = conversations.catalog().everyone();
+    let (table, _) = conversations.catalog().including_others();
     let Some(row) = table.get(&id).cloned() else {
         return Err(resolve::unknown_session(&table, id.as_str()).into());
     };
@@ -48,7 +48,8 @@ pub(crate) async fn show(
         // Without the memory the session is shown without its relatives.
         let settings = conversations.catalog().settings.now();
         let links = std::mem::take(&mut summary.links);
-        let family = searcher.as_ref().and_then(|searcher| Family::find(&id, links, &table, &settings, searcher).ok());
+        let family =
+            searcher.as_ref().and_then(|searcher| RelatedSessions::find(&id, links, &table, &settings, searcher).ok());
         let related = family.as_ref().zip(searcher.as_ref());
         let mut relations = related
             .and_then(|(family, searcher)| family.relations(&row, &summary.calls, &settings, &table, searcher).ok())

@@ -23,8 +23,8 @@ use crate::discovery::Discovery;
 use crate::formats;
 use crate::session_states_file::SessionStatesFile;
 use baton_base::clock::Clock;
-use baton_base::io_remedy::Obstacle;
-use baton_base::journal_health::Outage;
+use baton_base::io_remedy::IoCause;
+use baton_base::journal_health::JournalHealth;
 use baton_base::latest::Latest;
 use baton_base::limits;
 use baton_config::configuration::Configuration;
@@ -63,7 +63,7 @@ pub(crate) struct StatusReport<'a> {
     pub(crate) daemon: &'a DaemonInfo,
     pub(crate) discovery: Discovery<'a>,
     pub(crate) journal: &'a dyn Journal,
-    pub(crate) outage: &'a Outage,
+    pub(crate) outage: &'a JournalHealth,
     pub(crate) indexer: &'a indexer::Handle,
     pub(crate) progress: &'a watch::Receiver<Progress>,
     pub(crate) degraded: &'a Latest<Vec<Degraded>>,
@@ -95,7 +95,7 @@ impl StatusReport<'_> {
             let counts = if row.state.is_subagent() { &mut subagents } else { &mut sessions };
             *counts.entry(row.state.phase.as_str().to_owned()).or_default() += 1;
         }
-        let (memory_position, memory_problem) = self.indexer.memory();
+        let (memory_position, memory_problem) = self.indexer.memory_state();
         let documents = self.indexer.searcher().map_or(0, |searcher| {
             let (turns, sessions) = searcher.counts();
             turns + sessions
@@ -109,7 +109,7 @@ impl StatusReport<'_> {
             what: format!("nothing new is recorded since {}: {}", refusal.since, refusal.reason),
             fix: format!(
                 "{}; it is tried every few seconds, and nothing that was acknowledged is lost",
-                Obstacle::in_message(&refusal.reason).remedy()
+                IoCause::in_message(&refusal.reason).remedy()
             ),
         }));
         problems.extend(self.configuration.mistakes().iter().map(|mistake| answer::Problem {
@@ -137,8 +137,8 @@ impl StatusReport<'_> {
             self.roots.with_origin().into_iter().map(|(root, by)| (root.projects, (root.agent, by))).collect();
         problems.extend(self.daemon.log_problem.iter().chain(&log.problem).map(|what| answer::Problem {
             what: what.clone(),
-            fix: match Obstacle::in_message(what) {
-                Obstacle::Other => "see `daemon.log`; `baton log verify` tells whether everything is whole".to_owned(),
+            fix: match IoCause::in_message(what) {
+                IoCause::Other => "see `daemon.log`; `baton log verify` tells whether everything is whole".to_owned(),
                 known => format!("nothing that was acknowledged is lost; {}", known.remedy()),
             },
         }));
@@ -162,22 +162,22 @@ impl StatusReport<'_> {
                     .to_owned(),
             }
         }));
-        problems.extend(self.indexer.partly().into_iter().map(|(session, parts)| answer::Problem {
+        problems.extend(self.indexer.partly_indexed().into_iter().map(|(session, parts)| answer::Problem {
             what: format!("session {session}: {} could not be made; what was said in it is found", parts.join(" and ")),
             fix: "please report it with the lines of `daemon.log`".to_owned(),
         }));
         problems.extend(self.forgotten_sessions.problem().map(|why| answer::Problem {
             what: format!("log/forgotten-records.json cannot be read, so new copies of forgotten sessions are not known as such: {why}"),
-            fix: "put it back from a backup, or remove it, and run `baton stop`; the next command starts anew".to_owned(),
+            fix: "put it back from a backup, or remove it, and run `baton stop`; the next command restarts it".to_owned(),
         }));
         problems
             .extend(memory_problem.map(|why| lasting(format!("the searchable memory does not follow the log: {why}"))));
-        problems.extend(self.indexer.not_storing().map(lasting));
+        problems.extend(self.indexer.storage_problem().map(lasting));
         problems.extend(self.states_file.condition.describe().map(lasting));
         let (catalog, known) = (self.discovery.catalog.clone(), self.roots.clone());
         let older = baton_base::task::spawn_blocking(move || reindex::count_older_filter(&catalog, &known));
         let older = tokio::time::timeout(LOOK, older).await.ok().and_then(Result::ok).unwrap_or(0);
-        let hooks = self.hooks.shown().await;
+        let hooks = self.hooks.stats().await;
         problems.extend(of_hooks(&settings.now(), self.daemon, &hooks));
         let vault = self.note_writer.status().await;
         problems.extend(vault.problem.clone().map(|problem| answer::Problem {
@@ -216,7 +216,7 @@ impl StatusReport<'_> {
             what: format!("text that an earlier version stored cannot be redacted by today's rules: {what}"),
             fix: "`baton forget` removes such a session; it is looked at again when the daemon starts".to_owned(),
         }));
-        problems.extend(self.newer_version.newer().map(|update| answer::Problem {
+        problems.extend(self.newer_version.newer_version().map(|update| answer::Problem {
             what: format!("version {} is available, this is {}", update.newest, update.version),
             fix: format!(
                 "update with what installed it{}",
@@ -276,7 +276,7 @@ impl StatusReport<'_> {
             hooks: answer::HookSummary {
                 enabled: settings.now().hooks.enabled,
                 calls: hooks.events.values().map(|event| event.calls).sum(),
-                present: self.hooks.present(),
+                present: self.hooks.connected_servers(),
                 last_at: hooks
                     .events
                     .values()
@@ -288,7 +288,7 @@ impl StatusReport<'_> {
                 dropped: hooks.dropped,
             },
             problems,
-            note: settings.now().note(),
+            note: settings.now().tracking_off_note(),
             older_filter: (older > 0).then_some(older),
             untyped: Some(untyped).filter(|untyped| *untyped > 0),
             redacting,
@@ -350,7 +350,7 @@ async fn roots(roots: &Roots, overview: &Overview) -> Vec<(PathBuf, bool, bool)>
 
 /// A problem caused by the system, with its remedy.
 fn lasting(what: String) -> answer::Problem {
-    let fix = format!("{}; it is tried again every few seconds", Obstacle::in_message(&what).remedy());
+    let fix = format!("{}; it is tried again every few seconds", IoCause::in_message(&what).remedy());
     answer::Problem { what, fix }
 }
 

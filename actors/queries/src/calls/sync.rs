@@ -49,7 +49,7 @@ const DEFAULT_LIMITS: Limits = Limits { context_tokens: 128_000, max_output_toke
 
 const DAY_MS: i64 = 24 * 3_600_000;
 
-/// Indexes what is not indexed yet, or estimates what that would come to.
+/// Indexes what is not indexed yet, or estimates the cost.
 pub(crate) struct HistorySync<'a> {
     pub(crate) discovery: Discovery<'a>,
     pub(crate) coverage: Coverage<'a>,
@@ -81,7 +81,7 @@ impl HistorySync<'_> {
         let mut candidates = Vec::new();
         let mut wanted = stale::find_all(&table, &settings, now, grown);
         // A full sync includes what has failed.
-        let has_failed = |state: &State| state.phase == Phase::Failed && settings.reads(state);
+        let has_failed = |state: &State| state.phase == Phase::Failed && settings.may_read(state);
         let listed: BTreeSet<SessionId> = wanted.iter().map(|wanted| wanted.id.clone()).collect();
         for (id, row) in table.iter().filter(|(id, row)| has_failed(&row.state) && !listed.contains(*id)) {
             wanted.push(StaleSession {
@@ -98,7 +98,7 @@ impl HistorySync<'_> {
             wanted.into_iter().map(|wanted| (wanted.id.clone(), wanted)).collect();
         for (id, row) in table.iter() {
             let state = &row.state;
-            if !settings.reads(state) || state.transcript.is_none() {
+            if !settings.may_read(state) || state.transcript.is_none() {
                 wanted.remove(id);
                 continue;
             }
@@ -145,7 +145,11 @@ impl HistorySync<'_> {
         let total = (range.work.len() + indexed.len()) as u64;
         let chunks = self.chunks.clone();
         let looked = transcript_scan::scan(self.throttle, self.client, total, move |scan_progress| {
-            let mut sum = answer::Sync { sessions: range.sessions, note: settings.note(), ..answer::Sync::default() };
+            let mut sum = answer::Sync {
+                sessions: range.sessions,
+                note: settings.tracking_off_note(),
+                ..answer::Sync::default()
+            };
             let mut enriching = Pricing::new(&settings);
             for work in range.work.into_iter().take_while(|_| scan_progress.next()) {
                 let row = table.get(&work.wanted.id);
@@ -175,7 +179,7 @@ impl HistorySync<'_> {
         let done = std::sync::atomic::AtomicU64::new(0);
         let mut sum = answer::Sync {
             sessions: range.sessions,
-            note: self.discovery.catalog.settings.now().note(),
+            note: self.discovery.catalog.settings.now().tracking_off_note(),
             ..answer::Sync::default()
         };
         let mut position = Position(0);
@@ -274,7 +278,7 @@ fn judge(
             Kind::Main => (false, None),
             Kind::Subagent { parent } => (true, parent.clone().or(glance.parent)),
         };
-        (is_in && settings.reads(&state)).then_some(Candidate {
+        (is_in && settings.may_read(&state)).then_some(Candidate {
             id: wanted.id.clone(),
             at: wanted.at,
             subagent,

@@ -51,7 +51,7 @@ pub(crate) async fn timeline(
     let ask = lazy::Request { project: known.as_deref(), all: asked.wait, asking: asking.as_ref() };
     let FreshSearcher { freshness, .. } = memory.searcher(client, ask).await?;
     let groups: Vec<String> = project().transpose()?.into_iter().collect();
-    let (table, settings) = memory.catalog().everyone();
+    let (table, settings) = memory.catalog().including_others();
     let (conversations, limit) = (conversations.clone(), page::entries(asked.limit).max(1));
     let waiting = client.clone();
     let read = baton_base::task::spawn_blocking(move || {
@@ -60,10 +60,10 @@ pub(crate) async fn timeline(
             .filter(|(id, row)| {
                 !row.state.is_subagent()
                     && row.state.counts.messages > 0
-                    && visibility::is_by(&row.state, asked.agent)
+                    && visibility::is_from_agent(&row.state, asked.agent)
                     && since.is_none_or(|since| row.state.last_activity() >= since)
                     && until.is_none_or(|until| row.state.last_activity() < until)
-                    && !graph::hidden(&table, &settings, &groups, id.as_str())
+                    && !graph::is_hidden(&table, &settings, &groups, id.as_str())
             })
             .map(|(id, row)| ((Reverse(row.state.last_activity().0), id.clone()), row.clone()))
             .filter(|(key, _)| behind.as_ref().is_none_or(|behind| key > behind))
@@ -77,7 +77,7 @@ pub(crate) async fn timeline(
         if past.len() < listed.len() {
             return None;
         }
-        let more = page::fitting(&mut past) || more;
+        let more = page::truncate_to_page(&mut past) || more;
         let days = listed.iter().map(|((Reverse(at), _), _)| zone_day(Timestamp(*at), zone));
         let days = by_day(days.zip(past.clone()));
         let last = listed.get(past.len().wrapping_sub(1)).map(|((Reverse(at), id), _)| format!("t{at}.{id}"));
@@ -102,7 +102,7 @@ pub(super) fn moment(text: &str, now: AskedAt) -> Result<Timestamp, Failure> {
 fn key(question: &page::Question, cursor: &str) -> Result<Key, Failure> {
     let parts = question.position(cursor)?.strip_prefix('t').and_then(|rest| rest.split_once('.'));
     let read = parts.and_then(|(at, id)| Some((Reverse(at.parse().ok()?), SessionId::new(id)?)));
-    read.ok_or_else(|| page::unknown(cursor))
+    read.ok_or_else(|| page::unknown_cursor(cursor))
 }
 
 /// Converts a session. If its conversation cannot be read, only the table's fields are set.
@@ -114,7 +114,7 @@ fn to_answer(
     row: &Row,
 ) -> answer::TimelineSession {
     let past = in_a_line(id, row, episode_of(conversations, show, id, row).as_ref());
-    answer::TimelineSession { from: answers::from(table, id), ..past }
+    answer::TimelineSession { from: answers::author(table, id), ..past }
 }
 
 /// The episode of a session, if it has one and its conversation can be read.

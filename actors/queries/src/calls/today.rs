@@ -1,4 +1,4 @@
-//! `today`: what runs, what was finished, what is open and what was spent.
+//! `today`: running and finished sessions, open work and spending.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ use baton_views::conversation::Conversations;
 const LISTED: usize = 12;
 /// Days of a week, today included.
 const WEEK: i64 = 7;
-/// Days after which a project's open work is not told.
+/// Days after which a project's open work is not listed.
 const MONTH: i64 = 30;
 /// Most projects whose latest session is looked at for open work.
 const LOOKED_AT: usize = 60;
@@ -53,7 +53,7 @@ pub(crate) async fn today(
     let groups = groups()?;
     let usages = match agents.read(searcher, groups.first().cloned(), None).await {
         Ok(usages) => Some(usages),
-        // The rest can be told without it.
+        // The rest does not need it.
         Err(QueryError::Failure(failure)) if failure.code == code::INTERNAL => None,
         Err(error) => return Err(error),
     };
@@ -68,7 +68,7 @@ pub(crate) async fn today(
     Ok(answer::Today {
         day: zone_day(now, zone),
         spent: usages.map(|usages| spent(&usages, zone, today)),
-        own_calls_usd: super::enrichment::dollars(enricher.shown().spent_today_nanos),
+        own_calls_usd: super::enrichment::dollars(enricher.state().spent_today_nanos),
         freshness,
         ..listed
     })
@@ -80,7 +80,7 @@ fn spent(usages: &Usages, zone: Zone, today: i64) -> answer::Spent {
     answer::Spent { today: today.total, week: week.total, note: week.note }
 }
 
-/// When a session ended: when somebody said so, else with its last word, as silence is noticed only later.
+/// When a session ended: the reported end, else its last record, because silence is noticed only later.
 fn ended_at(row: &Row) -> Timestamp {
     let state = &row.state;
     let was_said = |reason| match reason {
@@ -92,7 +92,7 @@ fn ended_at(row: &Row) -> Timestamp {
     state.end.filter(|end| was_said(end.reason)).map_or_else(|| state.last_activity(), |end| end.at)
 }
 
-/// A day, and what its sessions are read from.
+/// A day, and the sources of its sessions.
 struct Day<'a> {
     table: &'a SessionTable,
     settings: &'a Settings,
@@ -105,7 +105,7 @@ struct Day<'a> {
 type Session<'t> = (&'t SessionId, &'t Arc<Row>);
 
 impl Day<'_> {
-    /// What runs, what was finished and what is open, without spending. Blocks for reads of conversations.
+    /// Running and finished sessions and open work, without spending. Blocks for reads of conversations.
     fn sessions(&self, groups: &[String]) -> answer::Today {
         let mut all: Vec<Session<'_>> = sessions(self.table, self.settings, groups).collect();
         all.sort_by_key(|(id, row)| (Reverse(row.state.last_activity()), *id));
@@ -141,7 +141,7 @@ impl Day<'_> {
     fn lines(&self, sessions: &[Session<'_>]) -> (Vec<answer::TimelineSession>, u32) {
         let listed = sessions.iter().take(self.limit).map(|(id, row)| {
             let episode = timeline::episode_of(self.conversations, &self.settings.filtering, id, row);
-            // What is open is told by project.
+            // Open work is listed by project.
             answer::TimelineSession { open: Vec::new(), ..timeline::in_a_line(id, row, episode.as_ref()) }
         });
         (listed.collect(), number(sessions.len().saturating_sub(self.limit)))

@@ -21,7 +21,7 @@ use baton_tracking::supervisor;
 const GROUP_CHARS: usize = 64;
 
 pub(crate) async fn track(asked: TrackParams, resolver: SessionResolver<'_>) -> Result<answer::Track, QueryError> {
-    let (id, seen) = match meant(resolver, asked.session.as_deref(), &asked.caller).await {
+    let (id, seen) = match requested_session(resolver, asked.session.as_deref(), &asked.caller).await {
         Ok(meant) => meant,
         Err(failure) => return unknown(failure),
     };
@@ -48,7 +48,7 @@ pub(crate) async fn track(asked: TrackParams, resolver: SessionResolver<'_>) -> 
 }
 
 pub(crate) async fn untrack(asked: UntrackParams, resolver: SessionResolver<'_>) -> Result<answer::Track, QueryError> {
-    let (id, seen) = match meant(resolver, Some(&asked.session), &Caller::default()).await {
+    let (id, seen) = match requested_session(resolver, Some(&asked.session), &Caller::default()).await {
         Ok(meant) => meant,
         Err(failure) => return unknown(failure),
     };
@@ -64,7 +64,7 @@ pub(crate) async fn untrack(asked: UntrackParams, resolver: SessionResolver<'_>)
 }
 
 /// The requested session, with its transcript if it was never discovered.
-async fn meant(
+async fn requested_session(
     resolver: SessionResolver<'_>,
     named: Option<&str>,
     caller: &Caller,

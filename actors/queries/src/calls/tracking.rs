@@ -50,10 +50,10 @@ pub(crate) async fn tracking(
         writing.await.map_err(|error| internal("writing the configuration broke", error))?.map_err(config::refused)?;
     } else if let Some(enabled) = asked.enabled {
         let settings = discovery.catalog.settings.now();
-        let project = asked.project.as_deref().map(|text| switch_of(&table, &settings, text)).transpose()?;
+        let project = asked.project.as_deref().map(|text| parse_switch_target(&table, &settings, text)).transpose()?;
         let project = project.map(|meant| match meant {
-            Meant::Project(path) => escaped(&path),
-            Meant::Glob(glob) => glob,
+            SwitchTarget::Project(path) => escaped(&path),
+            SwitchTarget::Glob(glob) => glob,
         });
         let configuration = configuration.clone();
         let writing = baton_base::task::spawn_blocking(move || match project {
@@ -69,8 +69,8 @@ pub(crate) async fn tracking(
     // A caller who has just switched a project off wants to see what is still tracked.
     let project = match asked.project.as_ref().filter(|_| asked.enabled.is_none()) {
         Some(text) => Some(resolve::project(&table, &settings, text).or_else(|_| {
-            switch_of(&table, &settings, text).map(|meant| match meant {
-                Meant::Project(text) | Meant::Glob(text) => text,
+            parse_switch_target(&table, &settings, text).map(|meant| match meant {
+                SwitchTarget::Project(text) | SwitchTarget::Glob(text) => text,
             })
         })?),
         None => None,
@@ -100,7 +100,7 @@ pub(crate) async fn tracking(
 }
 
 /// The meaning of a switch's text.
-enum Meant {
+enum SwitchTarget {
     /// A directory, however it is written.
     Project(String),
     /// A glob as written.
@@ -108,16 +108,16 @@ enum Meant {
 }
 
 /// A known project, a directory, or else a glob: the name of a directory may look like a glob.
-fn switch_of(table: &SessionTable, settings: &Settings, text: &str) -> Result<Meant, Failure> {
+fn parse_switch_target(table: &SessionTable, settings: &Settings, text: &str) -> Result<SwitchTarget, Failure> {
     let is_known = || table.iter().any(|(_, row)| row.state.place.as_ref().is_some_and(|place| place.project == text));
     if text.contains(['*', '?', '[']) && !is_known() && !(Path::new(text).is_absolute() && project::is_directory(text))
     {
-        return Ok(Meant::Glob(text.to_owned()));
+        return Ok(SwitchTarget::Glob(text.to_owned()));
     }
     match resolve::project(table, settings, text) {
-        Ok(project) => Ok(Meant::Project(project)),
+        Ok(project) => Ok(SwitchTarget::Project(project)),
         // A directory in which no session has worked yet.
-        Err(_) if Path::new(text).is_absolute() => Ok(Meant::Project(clones::project_of(table, text))),
+        Err(_) if Path::new(text).is_absolute() => Ok(SwitchTarget::Project(clones::project_of(table, text))),
         Err(unknown) => Err(failure(code::NOT_FOUND, format!("{}; give its directory", unknown.message))),
     }
 }

@@ -53,10 +53,10 @@ pub(crate) async fn unindexed(
             let glance = wanted.file.as_ref().and_then(|file| {
                 let unread = file.stat.size.saturating_sub(row.map_or(0, |row| row.state.read.offset));
                 if unread > left {
-                    return row.is_none().then(|| transcript_peek::summarise_head(file)).flatten().map(Looked::Head);
+                    return row.is_none().then(|| transcript_peek::summarise_head(file)).flatten().map(FilePeek::Head);
                 }
                 left -= unread;
-                transcript_peek::summarise_unread(row.map(|row| &row.state), file).map(Looked::All)
+                transcript_peek::summarise_unread(row.map(|row| &row.state), file).map(FilePeek::All)
             });
             Some((wanted, glance))
         };
@@ -68,24 +68,24 @@ pub(crate) async fn unindexed(
         // A session without a known directory is judged by what was read of its file.
         let row = table.get(&wanted.id).filter(|row| row.state.place.is_some() || looked.is_none());
         let is_new = row.is_none();
-        let unknown = looked.as_ref().map(|looked| transcript_peek::as_state(looked.glance())).unwrap_or_default();
+        let unknown = looked.as_ref().map(|looked| transcript_peek::as_state(looked.summary())).unwrap_or_default();
         let state = row.map_or(&unknown, |row| &row.state);
-        if is_new && !settings.reads(state) {
+        if is_new && !settings.may_read(state) {
             continue;
         }
         if project.as_deref().is_some_and(|project| !visibility::is_in(state, project)) {
             continue;
         }
         let grown = match &looked {
-            Some(Looked::All(glance)) => glance.conversation,
-            Some(Looked::Head(_)) => 1,
+            Some(FilePeek::All(glance)) => glance.conversation,
+            Some(FilePeek::Head(_)) => 1,
             None => u64::from(wanted.file.is_some() && is_new),
         };
         if grown == 0 && state.unindexed == 0 {
             // Only records outside of the conversation were added: a query would index nothing.
             continue;
         }
-        let glance = looked.map(Looked::into_glance).unwrap_or_default();
+        let glance = looked.map(FilePeek::into_summary).unwrap_or_default();
         let last = glance.last_at.max(state.last_conversation_at).unwrap_or(wanted.at);
         let interval_ms = settings.policy_for(state).check_interval_ms;
         // That it went idle may be recorded a moment later.
@@ -115,25 +115,25 @@ pub(crate) async fn unindexed(
         return Err(unknown.into());
     }
     rows.sort_by(|a, b| (&b.last_activity, &a.session_id).cmp(&(&a.last_activity, &b.session_id)));
-    let note = discovery.catalog.settings.now().note();
+    let note = discovery.catalog.settings.now().tracking_off_note();
     Ok(answer::Unindexed { status: "success".to_owned(), count: rows.len() as u64, sessions: rows, note })
 }
 
 /// How much of a file was read.
-enum Looked {
+enum FilePeek {
     All(TranscriptSummary),
     Head(TranscriptSummary),
 }
 
-impl Looked {
-    fn glance(&self) -> &TranscriptSummary {
+impl FilePeek {
+    fn summary(&self) -> &TranscriptSummary {
         match self {
             Self::All(glance) | Self::Head(glance) => glance,
         }
     }
 
     /// The messages of a head are not reported, because they are incomplete.
-    fn into_glance(self) -> TranscriptSummary {
+    fn into_summary(self) -> TranscriptSummary {
         match self {
             Self::All(glance) => glance,
             Self::Head(glance) => TranscriptSummary { messages: 0, last_at: None, ..glance },

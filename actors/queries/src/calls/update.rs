@@ -9,5 +9,7 @@ use crate::client::failure;
 
 pub(crate) async fn update(asked: UpdateParams, settings: &SettingsReader) -> Result<answer::Update, QueryError> {
     let update = settings.now().update.clone();
-    Ok(newer_version::ask(&update, &asked.version).await.map_err(|error| failure(code::REFUSED, error.to_string()))?)
+    Ok(newer_version::check_version(&update, &asked.version)
+        .await
+        .map_err(|error| failure(code::REFUSED, error.to_string()))?)
 }

@@ -24,12 +24,12 @@ pub(crate) async fn status(note_writer: &NoteWriter) -> answer::Vault {
     note_writer.status().await
 }
 
-fn off() -> Failure {
+fn vault_off() -> Failure {
     failure(code::REFUSED, "notes are off: set vault.enabled to true in config.json (`baton config` shows it)")
 }
 
 fn check(settings: &Settings) -> Result<(), Failure> {
-    if settings.vault.enabled { Ok(()) } else { Err(off()) }
+    if settings.vault.enabled { Ok(()) } else { Err(vault_off()) }
 }
 
 pub(crate) async fn sync(
@@ -119,7 +119,7 @@ impl RecallRecorder<'_> {
                 let table = catalog.table.now();
                 let Some(project) = project_of(&directory, &table) else { return (String::new(), Vec::new()) };
                 let nodes = nodes(&indexer, &catalog.hidden_now(), &recalled).unwrap_or_default();
-                let elsewhere = nodes.into_iter().filter(|node| !is_of(node, &project, &table));
+                let elsewhere = nodes.into_iter().filter(|node| !is_own_project(node, &project, &table));
                 let elsewhere = elsewhere.map(|node| (node.uuid, node.label)).collect();
                 (project, elsewhere)
             });
@@ -140,7 +140,7 @@ fn project_of(directory: &str, table: &SessionTable) -> Option<String> {
 
 /// Returns true if the project is the entity's own: its group, or the project of a session that has it, because
 /// sessions may be in a group of their own.
-fn is_of(node: &Node, project: &str, table: &SessionTable) -> bool {
+fn is_own_project(node: &Node, project: &str, table: &SessionTable) -> bool {
     let works_there = |id: &SessionId| {
         let place = table.get(id).and_then(|row| row.state.place.as_ref());
         place.is_some_and(|place| place.project == project)

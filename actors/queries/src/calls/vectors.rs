@@ -10,7 +10,7 @@ use baton_tracking::embedding::Embedder;
 /// Uses what is known, without a call to the endpoint.
 pub(super) fn vectors(settings: &Settings, configuration: &Configuration, embedder: &Embedder) -> answer::Vectors {
     let Some(embedding) = settings.embedding.clone() else {
-        let lacking = configuration.lacking();
+        let lacking = configuration.embedding_warning();
         return answer::Vectors {
             next_step: lacking
                 .as_ref()
@@ -22,7 +22,7 @@ pub(super) fn vectors(settings: &Settings, configuration: &Configuration, embedd
     let endpoint = embedding.endpoint;
     let failure = endpoint.key.as_ref().and_then(baton_model::key_problem);
     let progress = embedder.progress();
-    let problem = failure.map(|failure| (failure.what(), failure.next_step().to_owned()));
+    let problem = failure.map(|failure| (failure.describe(), failure.next_step().to_owned()));
     let (problem, next_step) = problem.or_else(|| progress.problem.clone()).unzip();
     answer::Vectors {
         state: if problem.is_some() { "waiting" } else { progress.state() }.to_owned(),

@@ -49,7 +49,9 @@ pub(super) fn candidates(
     let mut best: Vec<(bool, Reverse<Timestamp>, &SessionId, &Arc<Row>)> = Vec::with_capacity(MOST + 1);
     for (id, row) in table.iter() {
         let state = &row.state;
-        if !is_of(state, criteria.project) || !is_over(state, &settings.policy, now) || criteria.excluded.contains(&id)
+        if !is_in_project(state, criteria.project)
+            || !is_over(state, &settings.policy, now)
+            || criteria.excluded.contains(&id)
         {
             continue;
         }
@@ -74,7 +76,7 @@ pub(super) fn candidates(
     best.into_iter().map(candidate).collect()
 }
 
-fn is_of(state: &State, project: &str) -> bool {
+fn is_in_project(state: &State, project: &str) -> bool {
     let place = state.place.as_ref().is_some_and(|place| place.project == project);
     (place || state.group.as_deref() == Some(project)) && !state.is_subagent()
 }
@@ -90,7 +92,7 @@ pub(super) fn is_under_way(state: &State) -> bool {
     state.phase == Phase::Indexing || (state.signals.close_owed.is_some() && !left_alone)
 }
 
-/// Returns true if nobody works in it any more.
+/// Returns true if the session is over.
 pub(super) fn is_over(state: &State, policy: &Policy, now: Timestamp) -> bool {
     !state.is_unseen() && state.phase != Phase::Forgotten && !may_be_in_use(state, policy, now)
 }

@@ -15,7 +15,7 @@ use baton_base::bounded_fs::BoundedFs;
 const LOOK: Duration = Duration::from_millis(30);
 
 /// The files in the session's facts that were changed after its last record.
-pub(super) async fn since(looks: &BoundedFs, state: &State, facts: &Facts, until: Instant) -> Vec<Changed> {
+pub(super) async fn changed_since(looks: &BoundedFs, state: &State, facts: &Facts, until: Instant) -> Vec<Changed> {
     let Some(since) = state.last_at.max(state.last_conversation_at) else { return Vec::new() };
     let project = state.place.as_ref().map(|place| place.project.clone());
     let files = facts.files.clone();

@@ -69,7 +69,7 @@ impl Coverage<'_> {
                 Err(CallError::Gone) => return Err(memory_unavailable(self.indexer).into()),
                 Err(CallError::TimedOut) => {}
             }
-            let (now, problem) = (covered(), self.indexer.memory().1);
+            let (now, problem) = (covered(), self.indexer.memory_state().1);
             if problem.is_some() && Instant::now() > since + limits::TROUBLED_CATCH_UP {
                 // It may last for hours, and the indexed part is valid: the answer says how far it goes.
                 return Ok(now.of(wanted));
@@ -93,7 +93,7 @@ impl Coverage<'_> {
 
     /// Returns true if a large conversation is put off and not awaited. With `all`, only one in use is not awaited.
     pub(crate) fn is_large_put_off(&self, all: bool, want: Want) -> bool {
-        let owed = self.indexer.owed(want);
+        let owed = self.indexer.put_off(want);
         let (table, now) = (self.table.now(), self.clock.now());
         let is_at_work = |id: &SessionId| table.get(id).is_none_or(|row| stale::is_at_work(&row.state, now));
         !owed.is_empty() && (!all || owed.iter().all(is_at_work))

@@ -15,7 +15,7 @@ use baton_views::visibility;
 use super::{FreshMemory, Request, memory_unavailable};
 use crate::SESSIONS_NAMED;
 use crate::client::{ClientRef, QueryError};
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 use baton_memory::Searcher;
 use baton_tracking::indexer::Want;
 
@@ -75,7 +75,7 @@ impl FreshMemory<'_> {
             is_in && !settings.excludes(state)
         };
         let is_asked = |id: &&SessionId| table.get(id).is_none_or(|row| is_meant(&row.state));
-        self.coverage.indexer.owed(want).iter().filter(is_asked).for_each(|id| step.note_pending(id));
+        self.coverage.indexer.put_off(want).iter().filter(is_asked).for_each(|id| step.note_pending(id));
         let failed = table.unsettled().filter(|(_, row)| row.state.phase == Phase::Failed && is_meant(&row.state));
         let freshness = answer::Freshness {
             indexed_now: step.indexed,
@@ -85,7 +85,7 @@ impl FreshMemory<'_> {
             note: self
                 .not_indexed_note(step.pending)
                 .or(step.not_checked)
-                .or_else(|| self.catalog().settings.now().note()),
+                .or_else(|| self.catalog().settings.now().tracking_off_note()),
             position: position.max(self.coverage.indexer.covered().of(want)).0,
             failed: failed.map(|(id, _)| id.to_string()).take(SESSIONS_NAMED).collect(),
             vectors: None,
@@ -96,7 +96,7 @@ impl FreshMemory<'_> {
     /// A note for the answer if something new cannot be indexed.
     fn not_indexed_note(&self, pending: u64) -> Option<String> {
         let explain = |what: &str, why: &str| {
-            let note = format!("{what}, so the answer lacks it: {why}; {}", Obstacle::in_message(why).remedy());
+            let note = format!("{what}, so the answer lacks it: {why}; {}", IoCause::in_message(why).remedy());
             redact(&note).into_owned()
         };
         match self.outage.lasting().filter(|_| pending > 0) {
@@ -104,7 +104,7 @@ impl FreshMemory<'_> {
             None => self
                 .coverage
                 .indexer
-                .memory()
+                .memory_state()
                 .1
                 .map(|why| explain("the searchable memory cannot take in what is new", &why)),
         }

@@ -52,7 +52,7 @@ pub(crate) fn find_all(
     let (mut wanted, unknown) = (BTreeMap::new(), State::default());
     for file in grown {
         let row = table.get(&file.session);
-        if !settings.reads(row.map_or(&unknown, |row| &row.state)) {
+        if !settings.may_read(row.map_or(&unknown, |row| &row.state)) {
             continue;
         }
         let indexed = row.map_or(0, |row| indexed_to(&row.state));
@@ -69,7 +69,7 @@ pub(crate) fn find_all(
     }
     for (id, row) in table.unsettled() {
         let state = &row.state;
-        if is_owed(state, now) && settings.reads(state) && !wanted.contains_key(id) {
+        if is_owed(state, now) && settings.may_read(state) && !wanted.contains_key(id) {
             let bytes = state.read.offset.saturating_sub(indexed_to(state));
             let is_large = state.episode.as_ref().is_some_and(is_large) && is_at_work(state, now);
             let at = state.last_activity();
@@ -87,7 +87,7 @@ pub(crate) fn may_read_all(settings: &Settings, state: Option<&State>, file: &Fi
     let unknown = State::default();
     let state = state.unwrap_or(&unknown);
     if state.place.is_some() || !settings.depend_on_project(&file.path) {
-        return settings.reads(state);
+        return settings.may_read(state);
     }
     let source = Source { agent: file.agent, subagent: file.kind != Kind::Main };
     let place = match transcript_reader::peek(source, &file.path) {

@@ -14,7 +14,7 @@ use crate::seal::{Frame, MAX_FRAME_BYTES, MIN_FRAME_BYTES};
 
 /// Bytes before a record's payload: its tag and its length.
 const BEFORE: usize = 5;
-/// Bytes behind it: the beginning of its SHA-256.
+/// Bytes after it: the beginning of its SHA-256.
 const CHECK: usize = 8;
 const FRAME: u8 = 1;
 const HEAD: u8 = 2;
@@ -36,8 +36,8 @@ impl Record {
         }
     }
 
-    /// The stream that it belongs to, and the sequence that it reaches.
-    fn reaches(&self) -> Option<(Name, u64)> {
+    /// Its stream, and the sequence that the stream has after it.
+    fn sequence_after(&self) -> Option<(Name, u64)> {
         match self {
             Self::Frame(frame) => Frame::parse(frame).ok().map(|frame| (frame.header.stream, frame.header.sequence)),
             Self::Head(stream, sequence) => Some((*stream, *sequence)),
@@ -68,14 +68,14 @@ pub(super) struct Tail {
     pub(super) streams: BTreeSet<Name>,
 }
 
-/// Records from a place on.
+/// Records from an offset on.
 pub(super) struct Read {
     pub(super) records: Vec<Record>,
     /// Bytes of these records.
     pub(super) bytes: u64,
     /// True if more whole records may follow.
     pub(super) more: bool,
-    /// Why nothing can be read behind them.
+    /// Why nothing after them can be read.
     pub(super) damage: Option<&'static str>,
 }
 
@@ -97,7 +97,7 @@ pub(super) fn newest(folder: &Path) -> Option<(u32, u64)> {
     Some((generation, size))
 }
 
-/// The check of the record that ends at a place; empty at the beginning, and where none can be read.
+/// The check of the record that ends at an offset; empty at the start of the log, and if none can be read.
 pub(super) fn check_before(folder: &Path, generation: u32, place: u64) -> String {
     let mut check = [0; CHECK];
     let Some(from) = place.checked_sub(CHECK as u64) else { return String::new() };
@@ -108,7 +108,7 @@ pub(super) fn check_before(folder: &Path, generation: u32, place: u64) -> String
     read.map_or_else(|_| String::new(), |()| hex::encode(&check))
 }
 
-/// Reads whole records from a place on, until `most` bytes are passed.
+/// Reads whole records from an offset on, until `most` bytes are exceeded.
 pub(super) fn read(folder: &Path, generation: u32, from: u64, most: u64) -> io::Result<Read> {
     let mut read = Read { records: Vec::new(), bytes: 0, more: false, damage: None };
     let mut file = match open(&path(folder, generation)) {
@@ -149,7 +149,7 @@ pub(super) fn read(folder: &Path, generation: u32, from: u64, most: u64) -> io::
                 sequence.copy_from_slice(&payload[16..]);
                 read.records.push(Record::Head(Name(stream), u64::from_be_bytes(sequence)));
             }
-            // A newer program's.
+            // A record of a newer program.
             _ => {}
         }
     }
@@ -177,7 +177,7 @@ pub(super) fn tail(folder: &Path, generation: u32) -> io::Result<Tail> {
         }
         tail.bytes += read.bytes;
         for record in &read.records {
-            let Some((stream, sequence)) = record.reaches() else { continue };
+            let Some((stream, sequence)) = record.sequence_after() else { continue };
             let head = tail.heads.entry(stream).or_default();
             *head = sequence.max(*head);
             if matches!(record, Record::Frame(_)) {
@@ -190,7 +190,7 @@ pub(super) fn tail(folder: &Path, generation: u32) -> io::Result<Tail> {
     }
 }
 
-/// Appends records, durably. What stands behind the tail is the rest of a write that was cut off.
+/// Appends records, durably. Overwrites what an interrupted write has left after the tail.
 pub(super) fn append(folder: &Path, tail: &mut Tail, records: &[Record]) -> io::Result<()> {
     create_folder(folder)?;
     tail.generation = tail.generation.max(1);
@@ -230,7 +230,7 @@ pub(super) fn rewrite_without(folder: &Path, tail: &Tail, stream: Name, head: u6
                 return Err(damaged(damage));
             }
             for record in read.records {
-                if record.reaches().is_none_or(|(of, _)| of != stream) {
+                if record.sequence_after().is_none_or(|(of, _)| of != stream) {
                     record.encode(&mut bytes);
                 }
             }
@@ -255,7 +255,7 @@ pub(super) fn remove_before(folder: &Path, generation: u32) -> io::Result<()> {
     if older.is_empty() { Ok(()) } else { durable::sync_folder(folder) }
 }
 
-/// Fails if the file has another name: whoever may write here could have linked somebody's file to this one.
+/// Fails if the file has a second hard link: anyone who may write here could have linked another user's file.
 fn check_single(file: &fs::File) -> io::Result<()> {
     #[cfg(unix)]
     if std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) > 1 {
@@ -266,13 +266,13 @@ fn check_single(file: &fs::File) -> io::Result<()> {
     Ok(())
 }
 
-/// Options to open a file, but not what a link in its place leads to.
+/// Options that open a file but follow no link.
 fn following_no_link() -> OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "there is no such flag"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     {
-        // A pipe in its place keeps nobody waiting.
+        // Opening a pipe must not block.
         let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
         let flags = i32::try_from(flags.bits()).unwrap_or_default();
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
@@ -280,26 +280,26 @@ fn following_no_link() -> OpenOptions {
     options
 }
 
-/// Opens a file for reading; not what a link in its place leads to, and no pipe, whose opening would wait.
+/// Opens a file for reading. Follows no link, and does not block on a pipe.
 fn open(path: &Path) -> io::Result<fs::File> {
     let file = following_no_link().read(true).open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }
 
-/// Creates a folder and those above it that are missing, each with the mode of the one that it lies in.
+/// Creates a folder and its missing parents, each with the mode of its parent.
 fn create_folder(folder: &Path) -> io::Result<()> {
     if fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
         return Ok(());
     }
     let above = folder.parent().ok_or(io::ErrorKind::NotFound)?;
     if !above.is_dir() {
-        // A relay's folder that is not there is not made: it may only not be mounted.
+        // A missing relay folder is not created: it may just not be mounted.
         let is_relay = |root: &Path| transcript_file::exists(&root.join(super::MARK));
         above.parent().filter(|root| is_relay(root)).ok_or(io::ErrorKind::NotFound)?;
         create_folder(above)?;
     }
     match fs::create_dir(folder) {
-        // Another member was faster; a link is none of theirs.
+        // Another member was faster. A link is not accepted.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && fs::symlink_metadata(folder)?.is_dir() => Ok(()),
         created => created.and_then(|()| match cfg!(unix) {
             true => adopt_mode(&following_no_link().read(true).open(folder)?, above),
@@ -308,8 +308,8 @@ fn create_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives what was created the mode of the folder that it lies in. By its handle: what has its name may be another file by
-/// now, and whose.
+/// Gives a new file or folder the mode of its parent folder. Uses the handle, because the name may lead to another file
+/// by now.
 fn adopt_mode(created: &fs::File, folder: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -331,7 +331,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with(path, |out| out.write_all(bytes))
 }
 
-/// Removes what writers of a file have left unfinished.
+/// Removes unfinished temporary files of a file.
 pub(super) fn remove_unfinished(path: &Path) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let entries = path.parent().and_then(|folder| fs::read_dir(folder).ok()).into_iter().flatten().flatten();
@@ -346,7 +346,7 @@ fn write_with(path: &Path, write: impl FnOnce(&mut dyn io::Write) -> io::Result<
     let folder = path.parent().unwrap_or(path);
     create_folder(folder)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // Another member may write the same object at the same time, and nobody may know the name before.
+    // Another member may write the same object at the same time, and the name must not be predictable.
     let random: [u8; 8] = crate::keys::random().map_err(io::Error::other)?;
     let temporary = folder.join(format!(".{name}.{}.tmp", hex::encode(&random)));
     let written = OpenOptions::new().write(true).create_new(true).open(&temporary).and_then(|mut file| {

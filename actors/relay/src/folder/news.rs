@@ -1,5 +1,5 @@
-//! What the operating system tells of the folders of writers, so that a change on this machine is noticed at once. It
-//! tells nothing of what other machines change in a network file system, so that this is only a help.
+//! Change notifications for the folders of writers, so that a change on this machine is noticed at once. Changes by
+//! other machines in a network file system are not announced, so polling is still needed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,23 +20,23 @@ pub(super) struct News {
 
 #[derive(Default)]
 struct Watched {
-    /// Absent where the system has none to give.
+    /// Absent if the system offers none.
     watcher: Option<RecommendedWatcher>,
     is_begun: bool,
     folders: BTreeSet<PathBuf>,
-    /// What was removed or renamed since it was last looked at.
+    /// Folders removed or renamed since the last look.
     gone: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 impl News {
-    /// Watches folders from now on; those that cannot be watched are left out. Returns true if there was one that was not
-    /// watched before. Blocks for a moment.
+    /// Watches folders from now on, except those that cannot be watched. Returns true if one was not watched before.
+    /// Blocks for a moment.
     pub(super) fn watch(&self, folders: impl Iterator<Item = PathBuf>) -> bool {
         let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         if !watched.is_begun {
             let (came, gone) = (self.came.clone(), watched.gone.clone());
             let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-                // Reading tells nothing new.
+                // Reads are not changes.
                 let Ok(event) = event.as_ref() else { return };
                 if matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))) {
                     gone.lock().unwrap_or_else(PoisonError::into_inner).extend(event.paths.iter().cloned());
@@ -49,7 +49,7 @@ impl News {
         }
         let gone = std::mem::take(&mut *watched.gone.lock().unwrap_or_else(PoisonError::into_inner));
         let Watched { watcher: Some(watcher), folders: known, .. } = &mut *watched else { return false };
-        // Another one may be in its place.
+        // Another folder may have taken its name.
         known.retain(|folder| !gone.contains(folder));
         let mut is_new = false;
         for folder in folders {
@@ -61,8 +61,8 @@ impl News {
         is_new
     }
 
-    /// Resolves when something has changed, or after this time.
-    pub(super) async fn come_or(&self, most: Duration) {
+    /// Resolves when something has changed, or after `most`.
+    pub(super) async fn changed_or_timeout(&self, most: Duration) {
         let _ = tokio::time::timeout(most, self.came.notified()).await;
     }
 }

@@ -306,7 +306,7 @@ async fn a_folder_that_was_replaced_is_watched_again() {
     std::fs::create_dir(&folder).unwrap();
     let is_watched = async {
         while !watch() {
-            news.come_or(Duration::from_secs(60)).await;
+            news.changed_or_timeout(Duration::from_secs(60)).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(60), is_watched).await.unwrap();

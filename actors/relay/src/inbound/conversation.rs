@@ -12,21 +12,21 @@ use baton_store::chunks::{self, CHUNK_BYTES, ChunkRef, Header, LINE_MAX_BYTES, M
 
 use super::{Inbound, KnownWriter, NotTaken, blocking, episode_of, failed, held, refused};
 use crate::keys::{Secret, WriterId};
-use crate::record::{Record, Shared};
+use crate::record::{Record, SharedSession};
 use crate::seal;
 use crate::transport::{self, Slot};
 
 /// Most bytes of a writer's conversations, before compression.
 const MAX_BYTES: u64 = 16 * 1024 * 1024 * 1024;
-/// So many files are made durable one by one.
+/// Up to this many files are made durable one by one.
 const FEW_FILES: usize = 64;
 
 impl Inbound<'_> {
-    /// Fetches the chunks that are not here yet, and makes the conversation durable.
-    pub(super) async fn conversation(
+    /// Fetches the missing chunks, and makes the conversation durable.
+    pub(super) async fn fetch_conversation(
         &self,
         writer: &KnownWriter,
-        known: Option<&Shared>,
+        known: Option<&SharedSession>,
         batch: &Batch,
         events: &[Event],
         key: &Secret,
@@ -65,8 +65,8 @@ impl Inbound<'_> {
         })
     }
 
-    /// Fetches the chunks of a conversation that are not here, or not as they should be, and makes it durable. Those that
-    /// are `recorded` are.
+    /// Fetches the missing and damaged chunks of a conversation and makes it durable. Chunks in `recorded` are durable
+    /// already.
     pub(crate) async fn fetch(
         &self,
         writer: &WriterId,
@@ -80,12 +80,12 @@ impl Inbound<'_> {
         let stream = self.keys.team.session_name(writer, &session);
         let mut files = Vec::new();
         let path_of = |chunk: &Chunk| blobs.folder_of(&session).join(reference(chunk).file_name());
-        // Those that are missing first: nothing need be read of the others while it cannot be whole.
+        // Missing chunks first: the others need not be read while the conversation is incomplete.
         let (there, missing): (Vec<&Chunk>, Vec<&Chunk>) =
             conversation.chunks.iter().partition(|chunk| path_of(chunk).exists());
         let is_missing = missing.len();
         for (at, chunk) in missing.into_iter().chain(there).enumerate() {
-            // One that a crash has left may be cut off, but only where nothing was recorded behind it.
+            // A crash may have truncated a chunk, but only one that is not recorded.
             let path = path_of(chunk);
             if !recorded.contains(&chunk.name) {
                 files.push(path.clone());
@@ -122,9 +122,9 @@ impl Inbound<'_> {
                     std::fs::remove_file(&path).map_err(failed)?;
                 }
                 blobs.put_chunk(&session, &chunk, &lines).map_err(|error| match error {
-                    // It does not match its name.
+                    // Its content does not match its name.
                     chunks::Error::Damaged { .. } => refused(error),
-                    // A disk that is full is not the writer's fault.
+                    // A full disk is not the writer's fault.
                     error => failed(error),
                 })
             })
@@ -136,7 +136,7 @@ impl Inbound<'_> {
             durable::remove_file(&manifest).map_err(failed)?;
             blobs.put_manifest(&session, &id, &bytes).map_err(failed)?;
             files.push(manifest);
-            // A sync of the whole file system waits for what other programs write.
+            // A sync of the whole file system would wait for other programs' writes.
             let synced = match files.len() <= FEW_FILES {
                 true => {
                     let synced = files.iter().try_for_each(|file| durable::sync_file(file));

@@ -28,7 +28,7 @@ impl Reader {
         let folder = tempfile::tempdir().unwrap();
         let relay = Folder::create(&folder.path().join("relay"), team.team_name()).unwrap();
         let keys = Keys::generate(team.clone()).unwrap();
-        let state = State::of(&keys);
+        let state = State::new(&keys);
         Self { relay, keys, folder, state }
     }
 
@@ -42,7 +42,7 @@ impl Reader {
         let known = self.state.known((header.writer, header.stream));
         let inbound =
             Inbound { relay: &self.relay, keys: &self.keys, folder: self.folder.path(), now: NOW, later: &[] };
-        match inbound.take(&known, frame).await {
+        match inbound.receive(&known, frame).await {
             Ok(Taken::Recorded(mut change)) => {
                 self.state.apply(&self.keys.team, &mut change);
                 if change.refused.is_some() { "void" } else { "recorded" }
@@ -150,8 +150,8 @@ async fn a_message_waits_for_its_key_and_a_new_beginning_ends_the_key_of_before(
     assert_eq!(reader.take(&ann.batch(2, true, "shop", &new)).await, "recorded");
     let record = Record::new(reader.records(), &ann.keys.writer());
     let writer = &reader.state.writers[&ann.keys.writer()];
-    assert!(writer.is_long());
-    record.compact(&writer.counting()).unwrap();
+    assert!(writer.needs_compaction());
+    record.compact(&writer.retention()).unwrap();
     let lines = record.read().unwrap();
     let keys: Vec<_> = lines.iter().filter_map(|line| line.key.clone()).collect();
     assert_eq!(keys, [new], "the key of before is in no line");

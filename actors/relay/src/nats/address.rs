@@ -11,15 +11,14 @@ use crate::transport::Error;
 /// Largest file of credentials.
 const FILE_BYTES: u64 = 64 * 1024;
 
-/// `nats://HOST:PORT/TEAM`, or `tls://`; several servers of a cluster are divided by commas, and the last one names the
-/// team.
+/// `nats://HOST:PORT/TEAM`, or `tls://`; commas separate several servers of a cluster, and the last one names the team.
 #[derive(Debug)]
 pub(super) struct Address {
     pub(super) servers: Vec<ServerAddr>,
     pub(super) team: Option<Name>,
     /// The servers, for messages.
     pub(super) shown: String,
-    /// True if nothing may be sent to any of them without TLS.
+    /// True if all of them require TLS.
     pub(super) is_tls: bool,
 }
 
@@ -42,7 +41,7 @@ impl Address {
     ///
     /// # Errors
     ///
-    /// If it is none, or holds a secret. The message does not repeat it then.
+    /// If it is none, or contains a secret. The message does not repeat the secret.
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
         let refused = |why: &str| Err(Error::Refused(why.to_owned()));
         let (mut servers, mut team, mut is_tls) = (Vec::new(), None, false);
@@ -76,12 +75,12 @@ impl Address {
     }
 }
 
-/// Options with what the file of credentials holds: the text that `nsc` writes (`.creds`), the seed of an nkey, `user:password`,
-/// or a token.
+/// Connection options with the content of a credentials file: the text that `nsc` writes (`.creds`), the seed of an
+/// nkey, `user:password`, or a token.
 ///
 /// # Errors
 ///
-/// If it cannot be read. The message holds nothing of its content.
+/// If it cannot be read. The message contains nothing of its content.
 pub(super) async fn sign_in(file: Option<&Path>) -> Result<ConnectOptions, Error> {
     let Some(file) = file else { return Ok(ConnectOptions::new()) };
     let path = file.to_owned();

@@ -1,4 +1,4 @@
-//! A connection to a server, and what is said of it.
+//! A connection to a server, and its state as the client library reports it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use tokio::sync::watch;
 use super::address::{Address, sign_in};
 use crate::transport::{Error, Pending};
 
-/// How long the server may take.
+/// Longest wait for an answer of the server.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-/// How often a silent connection is tried.
+/// How often a silent connection is pinged.
 const PING: Duration = Duration::from_secs(20);
-/// Attempts of the client to mend a connection, so that it ends if nobody uses it any more.
+/// Reconnection attempts of the client library; bounded, so that an unused connection ends.
 const ATTEMPTS: usize = 16;
 
 /// See the module.
@@ -26,11 +26,11 @@ pub(super) struct Connection {
     link: watch::Receiver<Link>,
 }
 
-/// What the client tells.
+/// What the client library reports.
 #[derive(Clone, Debug, Default)]
 struct Link {
     is_lost: bool,
-    /// The last complaint of the server.
+    /// The server's last error.
     said: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl Connection {
             });
             std::future::ready(())
         });
-        // Servers that one tells of are none of those that were named, and may be reached without TLS.
+        // Servers that a server announces are not in the address, and might be reached without TLS.
         let options = options.ignore_discovered_servers().require_tls(address.is_tls);
         let connected = options.connect(address.servers.clone()).await;
         let client = connected.map_err(|error| Error::Unavailable(format!("{}: {error}", address.shown)))?;
@@ -70,7 +70,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// If it is not there, or may not be seen.
+    /// If it does not exist, or may not be read.
     pub(super) async fn stream(&self, name: &str) -> Result<stream::Stream, Error> {
         let opened = self.jetstream.get_stream(name).await.map_err(|error| self.failed(error));
         opened.map_err(|why| Error::Unavailable(format!("the team's stream {name} cannot be opened: {why}")))
@@ -78,11 +78,11 @@ impl Connection {
 
     /// Resolves when the connection is lost.
     pub(super) async fn lost(&self) {
-        // Also if nobody tells of it any more.
+        // Also if the reporter is gone.
         let _ = self.link.clone().wait_for(|link| link.is_lost).await;
     }
 
-    /// Work that fails once the connection is lost.
+    /// Runs work that fails once the connection is lost.
     pub(super) fn run<'a, T>(&'a self, work: impl Future<Output = Result<T, Error>> + Send + 'a) -> Pending<'a, T> {
         Box::pin(async move {
             tokio::select! {
@@ -93,7 +93,7 @@ impl Connection {
         })
     }
 
-    /// Something that the server did not do, with what it said of it.
+    /// The error of a failed request, with the server's last error.
     pub(super) fn failed(&self, error: impl ToString) -> Error {
         let (error, said) = (error.to_string(), self.link.borrow().said.clone());
         Error::Unavailable(match said {

@@ -1,5 +1,5 @@
-//! The stream of what is not a frame: slots, objects, and the bodies of long frames, in parts where one message is not
-//! enough.
+//! The stream for everything except frames: slots, objects, and the bodies of long frames, in parts if one message is
+//! too short.
 
 use async_nats::HeaderMap;
 use async_nats::jetstream::context::PublishErrorKind;
@@ -15,7 +15,7 @@ const PARTS: &str = "Baton-Parts";
 pub(super) const PART_BYTES: usize = 1024 * 1024 - HEADER_BYTES;
 /// Bytes left for headers.
 pub(super) const HEADER_BYTES: usize = 4 * 1024;
-/// Smallest bound of a server that is of use.
+/// Smallest message limit of a server that is sufficient.
 const LEAST_BYTES: usize = 64 * 1024;
 /// Most parts of anything.
 const MAX_PARTS: u64 = (MAX_OBJECT_BYTES / (LEAST_BYTES - HEADER_BYTES)) as u64 + 1;
@@ -29,7 +29,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// The stream of a name.
+    /// Opens the stream of a name.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Reads what lies in parts; `None` if any is not there.
+    /// Reads bytes stored in parts; `None` if a part is missing.
     pub(super) async fn get_parts(&self, subject: &str, most: usize) -> Result<Option<Vec<u8>>, Error> {
         let (mut bytes, mut part, mut count) = (Vec::new(), 0, 1);
         while part < count {
@@ -83,7 +83,7 @@ impl Kept {
         Ok(Some(bytes))
     }
 
-    /// Replaces what lies at a subject. The server would only drop what was there; a key must be overwritten.
+    /// Replaces the message of a subject. Overwrites the old one, which the server would only drop: it may be a key.
     pub(super) async fn put(&self, subject: String, bytes: Vec<u8>) -> Result<(), Error> {
         self.erase(&subject).await?;
         let sent =
@@ -91,30 +91,30 @@ impl Kept {
         sent.await.map(drop).map_err(|error| self.failed(error))
     }
 
-    /// What lies at a subject.
+    /// The message of a subject.
     pub(super) async fn get(&self, subject: &str) -> Result<Option<StreamMessage>, Error> {
         match self.stream.direct_get_last_for_subject(subject).await {
             Ok(message) => Ok(Some(message)),
-            // Any of the servers may have answered, also one that is behind.
+            // Any server may have answered, even one that is behind.
             Err(error) if error.kind() == DirectGetErrorKind::NotFound => {
-                last(&self.connection, &self.stream, subject).await
+                last_message(&self.connection, &self.stream, subject).await
             }
             Err(error) => Err(self.failed(error)),
         }
     }
 
-    /// Overwrites what lies at a subject.
+    /// Overwrites the message of a subject.
     pub(super) async fn erase(&self, subject: &str) -> Result<(), Error> {
-        while let Some(message) = last(&self.connection, &self.stream, subject).await? {
+        while let Some(message) = last_message(&self.connection, &self.stream, subject).await? {
             self.stream.delete_message(message.sequence).await.map_err(|error| self.failed(error))?;
         }
         Ok(())
     }
 
-    /// Overwrites what lies in parts.
+    /// Overwrites bytes stored in parts.
     pub(super) async fn erase_parts(&self, subject: &str) -> Result<(), Error> {
         let Some(first) = self.get(&format!("{subject}.0")).await? else { return Ok(()) };
-        // The first one is the last to go, because it knows how many there are.
+        // The first part goes last, because it has the number of parts.
         for part in (0..number(&first.headers, PARTS).clamp(1, MAX_PARTS)).rev() {
             self.erase(&format!("{subject}.{part}")).await?;
         }
@@ -128,8 +128,8 @@ impl Kept {
     }
 }
 
-/// The last message of a subject, as the leader of the stream has it.
-pub(super) async fn last(
+/// The last message of a subject, according to the stream's leader.
+pub(super) async fn last_message(
     connection: &Connection,
     stream: &stream::Stream,
     subject: &str,

@@ -68,9 +68,9 @@ fn only_the_last_conversation_of_a_session_stays_in_a_long_log() {
     let (_temp, record, of) = record(lines);
     let (before, lines) = (record.size(), record.read().unwrap());
     let writer = record.fold(&of).unwrap().unwrap();
-    assert!(writer.is_long());
-    assert!(!Writer { compacted: before, ..writer.clone() }.is_long(), "not twice as long as it was");
-    let after = record.compact(&writer.counting()).unwrap();
+    assert!(writer.needs_compaction());
+    assert!(!Writer { compacted: before, ..writer.clone() }.needs_compaction(), "not twice as long as it was");
+    let after = record.compact(&writer.retention()).unwrap();
     assert!(after == record.size() && after < before / 3, "{after} of {before}");
     let compacted = record.read().unwrap();
     assert_eq!(lines.len(), compacted.len());
@@ -132,7 +132,7 @@ fn a_compacted_record_of_this_home_comes_to_the_same() {
     for (name, lines, left) in cases {
         let (_temp, record, of) = record(lines);
         let before = record.fold(&of).unwrap().unwrap();
-        record.compact(&before.counting()).unwrap();
+        record.compact(&before.retention()).unwrap();
         let after = record.fold(&of).unwrap().unwrap();
         assert_eq!(record.read().unwrap().len(), left, "{name}");
         let all = |writer: &Writer| {
@@ -151,7 +151,7 @@ fn of_what_is_destroyed_no_line_stays_and_it_is_known_as_destroyed() {
     let mut writer = record.fold(&of).unwrap().unwrap();
     assert!(writer.objects.contains_key(&id("a")) && writer.void.is_empty());
     writer.objects.clear();
-    record.compact(&writer.counting()).unwrap();
+    record.compact(&writer.retention()).unwrap();
     let writer = record.fold(&of).unwrap().unwrap();
     assert!(writer.objects.is_empty() && writer.forgotten.contains_key(&id("a")));
     assert!(record.read().unwrap().iter().all(|line| line.key.is_none()));
@@ -165,7 +165,7 @@ fn a_torn_line_is_cut_off_and_a_damaged_one_is_said() {
     for end in [1, whole.len() / 2, whole.len() - 1] {
         fs::write(record.log(), [&whole[..], &whole[..end]].concat()).unwrap();
         assert_eq!(record.read().unwrap().len(), 1);
-        record.cut_off(record.each(|_, _| Ok(true)).unwrap().unwrap()).unwrap();
+        record.cut_off(record.for_each_line(|_, _| Ok(true)).unwrap().unwrap()).unwrap();
         assert_eq!(fs::read(record.log()).unwrap(), whole);
     }
     fs::write(record.log(), [&whole[..], &whole[..20], &whole[..]].concat()).unwrap();

@@ -1,7 +1,7 @@
-//! Takes in what is on the relay, and removes what its writers want removed.
+//! Receives what is on the relay, and removes what its writers want removed.
 //!
-//! The cursor always moves on. What waits for something is kept in a file beside it; what there is no room for is dropped,
-//! and everything is received again once there is room, or a writer or a key is new.
+//! The cursor always advances. Frames that wait are kept in a file beside it; those beyond its limits are dropped, and
+//! everything is received again once there is room, or a writer or key is new.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -16,10 +16,10 @@ use super::state::HELD_COST;
 use super::{Member, State, Team};
 use crate::inbound::{Inbound, NotTaken, Taken};
 use crate::keys::{Name, WriterId};
-use crate::record::{Counting, Record};
+use crate::record::{Record, Retention};
 use crate::seal::{Frame, Kind};
 
-/// Most bytes of frames that wait for what they need: of one writer, of all, and of those who are not known.
+/// Most bytes of held frames: of one writer, of all known writers, and of unknown ones.
 const MAX_HELD_OF_ONE: usize = 16 * 1024 * 1024;
 const MAX_HELD: usize = 128 * 1024 * 1024;
 const MAX_HELD_UNKNOWN: usize = 16 * 1024 * 1024;
@@ -32,8 +32,7 @@ const CURSOR_MAX_BYTES: u64 = 4 * 1024 * 1024;
 const MOST_ANSWERS: usize = 64;
 /// How often everything may be received again.
 const AGAIN_MS: i64 = 60 * 1000;
-/// How often others are told that nothing had to be removed here: whoever says it of ever more sessions is not answered
-/// each time.
+/// How often removals of sessions that were not here are acknowledged: a flood of them is not answered one by one.
 const ACKNOWLEDGE_MS: i64 = 15 * 1000;
 
 #[derive(Serialize, Deserialize)]
@@ -44,40 +43,40 @@ struct CursorV2 {
     has_dropped: bool,
 }
 
-/// Has everything received again from the start. Blocks for the disk.
+/// Makes everything be received again from the start. Blocks for the disk.
 pub(super) fn forget_cursor(folder: &Path) -> io::Result<()> {
     durable::remove_file(&folder.join(CURSOR))
 }
 
 impl Team {
-    /// Takes in what there is. Returns false if there is more.
+    /// Receives what there is. Returns false if there is more.
     pub(crate) async fn receive(&self, member: &mut Member) -> Result<bool, String> {
         if !self.state().holds_back {
-            self.take_held(member).await?;
+            self.process_held(member).await?;
         }
         let mut warnings = Vec::new();
         for _ in 0..MOST_ANSWERS {
             let received = member.relay.receive(&member.cursor).await.map_err(|error| error.to_string())?;
-            self.take_all(member, received.frames).await?;
+            self.process_all(member, received.frames).await?;
             while std::mem::take(&mut self.state().may_take_held) {
-                self.take_held(member).await?;
+                self.process_held(member).await?;
             }
             self.compact().await?;
             let is_moved = member.cursor != received.cursor;
             member.cursor = received.cursor;
-            // What could not be read is received again after the next start.
+            // Records that could not be read are received again after the next start.
             self.state().has_dropped |= !received.problems.is_empty();
             warnings.extend(received.problems);
             if received.is_set_back {
-                // Before the new cursor, which does not show it any more.
+                // Recorded before the new cursor, which no longer shows it.
                 self.mark_set_back().await?;
                 let mut state = self.state();
                 (state.is_set_back, state.has_looked_back) = (true, false);
             }
             if is_moved || self.state().is_held_changed {
-                self.keep_cursor(member).await?;
+                self.write_cursor(member).await?;
             }
-            if !received.more && !self.receives_again(member) {
+            if !received.more && !self.must_receive_again(member) {
                 let mut state = self.state();
                 let State { held, held_since, .. } = &mut *state;
                 held_since.retain(|stream, _| held.contains_key(stream));
@@ -88,8 +87,8 @@ impl Team {
         Ok(false)
     }
 
-    /// True if everything is to be received again now.
-    fn receives_again(&self, member: &mut Member) -> bool {
+    /// True if everything must be received again now.
+    fn must_receive_again(&self, member: &mut Member) -> bool {
         let (now, mut state) = (self.options.clock.now(), self.state());
         let is_due = member.received_again.is_none_or(|at| at.plus_ms(AGAIN_MS) <= now);
         let again = state.has_dropped && state.may_receive_again && is_due;
@@ -100,8 +99,8 @@ impl Team {
         again
     }
 
-    /// Tries the frames that wait.
-    async fn take_held(&self, member: &Member) -> Result<(), String> {
+    /// Tries the held frames again.
+    async fn process_held(&self, member: &Member) -> Result<(), String> {
         let (held, was_changed) = {
             let mut state = self.state();
             state.held_bytes = [0; 2];
@@ -109,9 +108,9 @@ impl Team {
         };
         let mut held: Vec<_> = held.into_values().flat_map(|held| held.frames).collect();
         let before = held.len();
-        // What introduces a writer, and what the administrator says, stands before what it is needed for.
+        // Introductions and the administrator's notices come before the frames that need them.
         held.sort_by_key(|frame| Frame::parse(frame).is_ok_and(|frame| frame.header.kind != Kind::Notice));
-        self.take_all(member, held).await?;
+        self.process_all(member, held).await?;
         let mut state = self.state();
         let is_less = state.held_frames().count() < before;
         state.is_held_changed = was_changed || is_less;
@@ -119,7 +118,7 @@ impl Team {
         Ok(())
     }
 
-    async fn keep_cursor(&self, member: &Member) -> Result<(), String> {
+    async fn write_cursor(&self, member: &Member) -> Result<(), String> {
         let url = member.settings.url.clone().unwrap_or_default();
         let (stored, held) = {
             let mut state = self.state();
@@ -143,7 +142,7 @@ impl Team {
         writing.await.map_err(io::Error::other).flatten().map_err(|error| error.to_string())
     }
 
-    /// The cursor that was kept for a relay. Frames that were held then are held again. Blocks for the disk.
+    /// The saved cursor of a relay. Also restores the frames held then. Blocks for the disk.
     pub(super) fn read_cursor(&self, url: &str) -> String {
         let stored: Option<CursorV2> =
             durable::read_json(&self.folder.join(CURSOR), CURSOR_MAX_BYTES).unwrap_or_default();
@@ -160,7 +159,7 @@ impl Team {
         stored.cursor
     }
 
-    async fn take_all(&self, member: &Member, frames: Vec<Vec<u8>>) -> Result<(), String> {
+    async fn process_all(&self, member: &Member, frames: Vec<Vec<u8>>) -> Result<(), String> {
         let mut left: BTreeMap<(Name, Name), VecDeque<&[u8]>> = BTreeMap::new();
         for frame in &frames {
             left.entry(stream_of(frame)).or_default().push_back(frame);
@@ -169,13 +168,19 @@ impl Team {
             let stream = stream_of(frame);
             let later = left.entry(stream).or_default();
             later.pop_front();
-            self.take(member, stream, frame, later.make_contiguous()).await?;
+            self.process_frame(member, stream, frame, later.make_contiguous()).await?;
         }
         Ok(())
     }
 
-    /// Takes in one frame, or holds or refuses it.
-    async fn take(&self, member: &Member, stream: (Name, Name), frame: &[u8], later: &[&[u8]]) -> Result<(), String> {
+    /// Receives, holds or refuses one frame.
+    async fn process_frame(
+        &self,
+        member: &Member,
+        stream: (Name, Name),
+        frame: &[u8],
+        later: &[&[u8]],
+    ) -> Result<(), String> {
         let (is_behind, known) = {
             let mut state = self.state();
             let last = state.unconfirmed.filter(|(last, _)| (last.writer, last.stream) == stream);
@@ -184,7 +189,7 @@ impl Team {
             }
             (state.held.contains_key(&stream), state.known(stream))
         };
-        match self.inbound(member, later).take(&known, frame).await {
+        match self.inbound(member, later).receive(&known, frame).await {
             Ok(Taken::Recorded(mut change)) => {
                 let forgotten = change.line.notice.as_ref().and_then(|notice| match &notice.said {
                     Said::Forgot { session, .. } => Some(session.clone()),
@@ -193,7 +198,7 @@ impl Team {
                 let writer = change.writer.clone();
                 let had_it = {
                     let mut state = self.state();
-                    state.let_go(stream, change.line.sequence);
+                    state.abandon_message(stream, change.line.sequence);
                     if let Some(why) = change.refused.take() {
                         state.refuse(stream.0, why);
                     }
@@ -204,7 +209,7 @@ impl Team {
                 };
                 self.apply(member, *change);
                 if let Some(session) = forgotten {
-                    self.withdraw(member, &writer, &session, had_it);
+                    self.remove_withdrawn(member, &writer, &session, had_it);
                 }
             }
             Ok(Taken::Known) => {}
@@ -213,7 +218,7 @@ impl Team {
             Err(NotTaken::Refused(why)) => self.refuse(stream.0, why),
             Err(NotTaken::Failed(why)) => return Err(why),
             Err(NotTaken::Unsure(why)) => {
-                // What is recorded may be more than what is known.
+                // The record may be ahead of the state in memory.
                 self.state().is_stale = true;
                 return Err(why);
             }
@@ -249,7 +254,7 @@ impl Team {
         }
     }
 
-    /// Keeps a frame until it can be taken in, or has it received again later.
+    /// Keeps a frame until it can be received, or drops it to be received again later.
     fn hold(&self, stream: (Name, Name), frame: &[u8], why: String, stored: u64) {
         let mut state = self.state();
         let key = state.names.get(&stream.0).and_then(|id| state.writers.get(id)).map(|writer| writer.key);
@@ -260,7 +265,7 @@ impl Team {
         }
         let is_held = state.held.get(&stream).is_some_and(|held| held.frames.iter().any(|known| known == frame));
         let (is_known, cost) = (usize::from(key.is_some()), frame.len() + HELD_COST);
-        let of_one: usize = state.held_of(stream.0).map(|(_, held)| held.bytes).sum();
+        let of_one: usize = state.held_by_writer(stream.0).map(|(_, held)| held.bytes).sum();
         let alike = state.held_bytes[is_known];
         let most = if key.is_some() { MAX_HELD } else { MAX_HELD_UNKNOWN };
         if !is_held && (of_one + cost > MAX_HELD_OF_ONE || alike + cost > most) {
@@ -282,7 +287,7 @@ impl Team {
         }
     }
 
-    /// Adds keys that the administrator has given the team. Returns true if there were any.
+    /// Adds keys that the administrator has given the team. Returns true if there were new ones.
     pub(crate) async fn adopt_keys(&self, member: &mut Member) -> Result<bool, String> {
         let given = self.state().new_keys(&member.keys);
         let mut is_new = false;
@@ -302,7 +307,7 @@ impl Team {
     }
 
     /// Removes what another writer wants removed, if it was here.
-    fn withdraw(&self, member: &Member, writer: &WriterId, session: &SessionId, had_it: bool) {
+    fn remove_withdrawn(&self, member: &Member, writer: &WriterId, session: &SessionId, had_it: bool) {
         if *writer == member.keys.writer() {
             return;
         }
@@ -310,27 +315,27 @@ impl Team {
         let was_held = {
             let mut state = self.state();
             state.owes_acknowledgement |= had_it;
-            state.let_go(stream, u64::MAX)
+            state.abandon_message(stream, u64::MAX)
         };
-        // A conversation may be there also if its record was damaged.
+        // A conversation may be there even if its record was damaged.
         let folder = Record::new(&self.folder, writer).blobs().folder_of(session);
         if !had_it && !was_held && !folder.exists() {
             return;
         }
         // Another writer may have it as well.
-        self.show(session);
+        self.republish_row(session);
         let mut state = self.state();
         if let Some(writer) = state.writers.get_mut(writer) {
             writer.void.insert(session.clone());
         }
     }
 
-    /// Removes from the records what must not stay there, and what has been superseded often.
+    /// Compacts the records that need it.
     pub(crate) async fn compact(&self) -> Result<(), String> {
-        let long: Vec<(WriterId, Counting)> = {
+        let long: Vec<(WriterId, Retention)> = {
             let state = self.state();
-            let long = state.writers.iter().filter(|(_, writer)| writer.is_long());
-            long.map(|(id, writer)| (id.clone(), writer.counting())).collect()
+            let long = state.writers.iter().filter(|(_, writer)| writer.needs_compaction());
+            long.map(|(id, writer)| (id.clone(), writer.retention())).collect()
         };
         for (id, counting) in long {
             let (record, recording) = (Record::new(&self.folder, &id), self.recording.clone().lock_owned().await);
@@ -341,7 +346,7 @@ impl Team {
             let compacted = compacting.await.map_err(|error| error.to_string());
             let mut state = self.state();
             let size = compacted.and_then(|done| done.map_err(|error| error.to_string())).inspect_err(|_| {
-                // Records that are damaged are cut off when they are read.
+                // A damaged record is cut off when it is read.
                 state.is_stale = true;
             })?;
             if let Some(writer) = state.writers.get_mut(&id) {
@@ -354,13 +359,13 @@ impl Team {
         Ok(())
     }
 
-    /// Tells others that what they wanted removed is: at once if it was here, else now and then.
-    pub(super) async fn acknowledge(&self, member: &Member) -> Result<(), String> {
+    /// Acknowledges removals to other writers: at once if the session was here, else now and then.
+    pub(super) async fn acknowledge_removals(&self, member: &Member) -> Result<(), String> {
         let now = self.options.clock.now();
         let (mut notices, owed, asked) = {
             let mut state = self.state();
             let own = member.keys.writer();
-            let is_owed = state.acknowledges_later(&own);
+            let is_owed = state.has_unacknowledged(&own);
             state.owes_later = is_owed;
             let is_due = |at: Timestamp| at.plus_ms(ACKNOWLEDGE_MS) <= now;
             let Some(own) = state.writers.get(&own).filter(|_| is_owed) else { return Ok(()) };
@@ -369,14 +374,14 @@ impl Team {
             }
             let (mut owed, mut asked) = (Vec::new(), Vec::new());
             for writer in state.members().filter(|writer| writer.id != own.id) {
-                let new = own.not_acknowledged(writer);
+                let new = own.unacknowledged(writer);
                 let before = asked.len();
                 asked.extend(new.map(|(session, _)| session.clone()));
                 owed.extend((asked.len() > before).then(|| (writer.id.to_string(), writer.notices)));
             }
             (own.notices, owed, asked)
         };
-        // Those that another writer still shows are told apart by it.
+        // This distinguishes sessions that another writer still has.
         if !asked.is_empty()
             && let Err(error) = (self.options.purge)(asked).await
         {
@@ -384,7 +389,7 @@ impl Team {
             return Ok(());
         }
         for (writer, up_to) in owed {
-            self.say(member, notices, Said::Acknowledged { writer, notices: up_to }).await?;
+            self.publish_notice(member, notices, Said::Acknowledged { writer, notices: up_to }).await?;
             notices += 1;
         }
         let mut state = self.state();
@@ -394,14 +399,14 @@ impl Team {
 }
 
 impl State {
-    /// True if others wait to hear of this home that something is removed.
-    fn acknowledges_later(&self, own: &WriterId) -> bool {
+    /// True if removals of other writers await acknowledgement.
+    fn has_unacknowledged(&self, own: &WriterId) -> bool {
         let own = self.writers.get(own);
-        own.is_some_and(|own| self.members().any(|it| it.id != own.id && own.not_acknowledged(it).next().is_some()))
+        own.is_some_and(|own| self.members().any(|it| it.id != own.id && own.unacknowledged(it).next().is_some()))
     }
 }
 
-/// The stream that a frame says it belongs to.
+/// The writer and stream that a frame claims.
 fn stream_of(frame: &[u8]) -> (Name, Name) {
     let header = Frame::parse(frame).ok().map(|frame| frame.header);
     header.map_or((Name([0; 16]), Name([0; 16])), |header| (header.writer, header.stream))

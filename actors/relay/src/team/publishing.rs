@@ -1,4 +1,4 @@
-//! Publishes what this home owes: its introduction, sessions of shared projects, and that something is forgotten.
+//! Publishes what this home owes: its introduction, sessions of shared projects, and removals.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use baton_views::visibility;
 use futures_util::StreamExt as _;
 
 use super::{Member, Team, is_shared, machine};
-use crate::outbound::{Before, Draft, Error, Outbound, is_owed};
-use crate::record::{Begun, Shared, Writer};
+use crate::outbound::{Draft, Error, Outbound, Published, is_owed};
+use crate::record::{SharedSession, Staged, Writer};
 use crate::transport::{self, Stream};
 
 /// Sessions that are published at once.
 const AT_ONCE: usize = 4;
 
 impl Team {
-    /// Makes this home known to the others, once.
+    /// Introduces this home to the others, once.
     pub(crate) async fn introduce(&self, member: &Member) -> Result<(), String> {
         let (name, machine) = (self.own_name(&member.settings), machine());
         let (id, signing) = (member.keys.writer(), member.keys.signing());
@@ -29,7 +29,7 @@ impl Team {
             let state = self.state();
             match state.writers.get(&id) {
                 Some(own) if own.name == name && own.machine == machine && !own.has_left => return Ok(()),
-                // Of two machines with the same keys each would answer the other for ever.
+                // Two machines with the same keys would otherwise answer each other for ever.
                 Some(_) if state.introduced == Some((name.clone(), machine.clone())) => return Ok(()),
                 own => own.map_or(0, |own| own.notices),
             }
@@ -37,13 +37,13 @@ impl Team {
         let key = baton_conversation::hex::encode(signing.verifying_key().as_bytes());
         let box_key = baton_conversation::hex::encode(member.keys.box_key().as_bytes());
         let said = Said::Joined { name: name.clone(), machine: machine.clone(), key, box_key };
-        self.say(member, notices, said).await?;
+        self.publish_notice(member, notices, said).await?;
         self.state().introduced = Some((name, machine));
         Ok(())
     }
 
-    pub(crate) async fn say(&self, member: &Member, notices: u64, said: Said) -> Result<(), String> {
-        let change = self.outbound(member).notice(notices, Notice::new(self.options.clock.now(), said)).await;
+    pub(crate) async fn publish_notice(&self, member: &Member, notices: u64, said: Said) -> Result<(), String> {
+        let change = self.outbound(member).publish_notice(notices, Notice::new(self.options.clock.now(), said)).await;
         let change = change.map_err(|error| {
             self.state().unsure.insert(member.keys.team.notices_name(&member.keys.writer()));
             error.to_string()
@@ -52,8 +52,8 @@ impl Team {
         Ok(())
     }
 
-    /// The sessions that something is owed of.
-    pub(crate) fn owed(
+    /// The sessions that have something to publish.
+    pub(crate) fn owed_sessions(
         &self,
         member: &Member,
         table: &SessionTable,
@@ -84,7 +84,7 @@ impl Team {
 
     pub(super) async fn publish(&self, member: &Member) -> Result<(), String> {
         let table = self.options.table.now();
-        let owed = self.owed(member, &table, &self.options.settings.now());
+        let owed = self.owed_sessions(member, &table, &self.options.settings.now());
         let lost = {
             let mut state = self.state();
             let holds_back = state.holds_back;
@@ -101,7 +101,7 @@ impl Team {
             (id, row.version, done)
         });
         let mut publishing = std::pin::pin!(futures_util::stream::iter(publishing).buffer_unordered(AT_ONCE));
-        // To the end: of what was begun it must be known how far it came.
+        // To the end: the outcome of each started session must be known.
         while let Some((id, version, done)) = publishing.next().await {
             match done {
                 Ok(true) => {}
@@ -112,7 +112,7 @@ impl Team {
                     {
                         let mut state = self.state();
                         state.unsure.insert(stream);
-                        // What the relay has more or less of is taken in, or noticed, in the next round.
+                        // After a conflict, the next round receives or notices the difference.
                         let is_behind = matches!(error, Error::Relay(transport::Error::Conflict { .. }));
                         state.unpublished.insert(id, ((!is_behind).then_some(version), error.to_string()));
                     }
@@ -125,7 +125,7 @@ impl Team {
         }
         let left = Some(self.state().lost.clone()).filter(|left| left.len() < lost);
         if let Some(left) = left {
-            self.keep_lost(left).await?;
+            self.write_lost(left).await?;
         }
         if let Some(error) = failed {
             return Err(error);
@@ -140,14 +140,14 @@ impl Team {
                 return Ok(());
             }
         }
-        self.is_level().await?;
+        self.note_all_republished().await?;
         self.state().level_at = Some(self.options.clock.now());
         Ok(())
     }
 
-    /// Publishes a session, if it is still to be. Returns false if nothing is to be published any more.
+    /// Publishes a session, if it still should be. Returns false if nothing may be published any more.
     async fn publish_one(&self, member: &Member, id: &SessionId) -> Result<bool, Error> {
-        // It may have been paused, or the session hidden, while others were published.
+        // Sharing may have been paused, or the session hidden, meanwhile.
         let (now, settings) = (self.options.table.now(), self.options.settings.now());
         if !is_open(member, &settings) {
             return Ok(false);
@@ -168,38 +168,39 @@ impl Team {
         member: &Member,
         id: &SessionId,
         row: &Arc<Row>,
-        before: Option<&Shared>,
-        begun: Option<&Begun>,
+        before: Option<&SharedSession>,
+        begun: Option<&Staged>,
     ) -> Result<(), Error> {
         let stream = member.keys.team.session_name(&member.keys.writer(), id);
         let writer = member.keys.team.writer_name(&member.keys.writer());
         let stream = Stream { writer, stream };
-        // Before anything is put beside the stream.
+        // Read before any object is put.
         let mut reached = member.relay.head(stream).await?;
         let is_lost = self.state().lost.contains(id);
         if let Some(known) = before.filter(|known| known.sequence != reached && !(is_lost && reached < known.sequence))
         {
             tracing::debug!(session = %id, known.sequence, reached, "the relay has another state of a session");
             if reached < known.sequence {
-                // It has gone back since it was looked at.
+                // The relay was set back since it was checked.
                 let mut state = self.state();
                 (state.has_looked_back, state.is_set_back) = (false, true);
             }
             return Err(transport::Error::Conflict { actual: reached }.into());
         }
-        // What is published by the keys of an earlier epoch can be read by those who were removed since; and what another
-        // state of this home has published may be of events that are not here.
+        // Removed members can read what was published by the keys of an earlier epoch; and an earlier state of this
+        // home may have published events that are not here.
         let epoch = member.keys.team.current().0;
-        let goes_on =
-            |known: &&Shared| known.epoch == epoch && !known.received && known.through <= row.version.0 && !is_lost;
+        let goes_on = |known: &&SharedSession| {
+            known.epoch == epoch && !known.received && known.through <= row.version.0 && !is_lost
+        };
         let mut known = before.filter(goes_on);
         let mut draft = self.draft(id, row, known).await?;
-        // What was redacted must not be readable by the key of before.
+        // Redacted text must not be readable by the previous key.
         if known.is_some() && draft.is_redacted {
             known = None;
             draft = self.draft(id, row, None).await?;
         }
-        // Nothing was published by the key of an attempt that was interrupted, but its chunks may be there.
+        // An interrupted attempt published no message by its key, but its chunks may be there.
         let again =
             begun.filter(|begun| known.is_some() || before.is_none() && begun.epoch == epoch && !draft.is_redacted);
         let mut objects = {
@@ -208,12 +209,12 @@ impl Team {
             own.and_then(|own| own.objects.get(id).cloned()).unwrap_or_default()
         };
         if known.is_none() && again.is_none() && (before.is_some() || begun.is_some()) {
-            self.outbound(member).begin_anew(id, &objects).await?;
+            self.outbound(member).purge_for_republishing(id, &objects).await?;
             objects.clear();
         }
-        // Those who have what the relay has lost know its sequence.
+        // Members who have what the relay lost know its sequence.
         if let Some(known) = before.filter(|known| known.sequence > reached) {
-            member.relay.raise(stream, known.sequence).await?;
+            member.relay.continue_after(stream, known.sequence).await?;
             reached = known.sequence;
         }
         let mut changes = Vec::new();
@@ -222,31 +223,31 @@ impl Team {
             is_open(member, &settings) && now.get(id).is_some_and(|row| is_shared(&now, &settings, id, row))
         };
         let outbound = Outbound { goes_on: &goes_on, ..self.outbound(member) };
-        let of_before = Before { known, begun: again, objects: &objects, reached };
-        let published = outbound.session(id, row.version, draft, of_before, &mut changes).await;
-        // Those that were published count, whatever came after.
+        let of_before = Published { known, begun: again, objects: &objects, reached };
+        let published = outbound.publish_session(id, row.version, draft, of_before, &mut changes).await;
+        // Published batches count even if a later one failed.
         for change in changes {
             self.apply(member, change);
         }
         let is_cleared = published?;
         let mut state = self.state();
         if is_cleared && let Some(own) = state.writers.get_mut(&member.keys.writer()) {
-            own.cleared(id);
+            own.note_cleared(id);
         }
         state.lost.remove(id);
         state.settled.insert(id.clone(), row.version);
         Ok(())
     }
 
-    async fn draft(&self, id: &SessionId, row: &Arc<Row>, known: Option<&Shared>) -> Result<Draft, Error> {
+    async fn draft(&self, id: &SessionId, row: &Arc<Row>, known: Option<&SharedSession>) -> Result<Draft, Error> {
         let (drafts, of, current, before) = (self.drafts(), id.clone(), row.clone(), known.cloned());
-        let drafting = baton_base::task::spawn_blocking(move || drafts.of(&of, &current, before.as_ref()));
+        let drafting = baton_base::task::spawn_blocking(move || drafts.prepare(&of, &current, before.as_ref()));
         drafting.await.map_err(|error| Error::Here(error.to_string()))?
     }
 
-    /// Has the others remove what was forgotten, deleted or excluded here, and destroys what is left of it on the relay. A
-    /// session for which that fails holds up no other.
-    pub(crate) async fn forget(&self, member: &Member) {
+    /// Makes the others remove what was forgotten, deleted or excluded here, and destroys what is left of it on the
+    /// relay. A failure for one session does not hold up the others.
+    pub(crate) async fn retract_hidden(&self, member: &Member) {
         let now = {
             let (table, settings, state) = (self.options.table.now(), self.options.settings.now(), self.state());
             let own = state.writers.get(&member.keys.writer()).map_or(0, |own| own.size);
@@ -262,10 +263,10 @@ impl Team {
         {
             let mut state = self.state();
             state.undestroyed.clear();
-            // As it was before: what follows of it is looked at once more.
+            // The state before this run, so that its own changes are checked once more.
             state.forgot_by = Some(now);
         }
-        for id in self.own_sessions(|own| self.hidden_of(own)) {
+        for id in self.own_sessions(|own| self.hidden_on_relay(own)) {
             if let Err(error) = self.retract(member, &id).await {
                 self.state().undestroyed.insert(id, error);
             }
@@ -295,33 +296,33 @@ impl Team {
         }
     }
 
-    /// What is on the relay of sessions that may not be shown any more.
-    pub(crate) fn hidden_of(&self, own: &Writer) -> Vec<SessionId> {
+    /// Sessions on the relay that may no longer be shown.
+    pub(crate) fn hidden_on_relay(&self, own: &Writer) -> Vec<SessionId> {
         let (table, settings) = (self.options.table.now(), self.options.settings.now());
-        // One that is not known here any more stays: its log may be lost.
+        // A session unknown here stays, because this home's log may be lost.
         let is_hidden = |id: &&SessionId| {
             table.get(id).is_some_and(|row| {
                 visibility::is_hidden(&table, &settings, &[], id.as_str())
-                    // Of what nobody has seen yet nothing stays.
+                    // Objects that no batch names are removed as well.
                     || own.begun.contains_key(*id)
                         && !own.sessions.contains_key(*id)
                         && !is_shared(&table, &settings, id, row)
             })
         };
-        own.on_relay().filter(is_hidden).cloned().collect()
+        own.sessions_on_relay().filter(is_hidden).cloned().collect()
     }
 
-    /// Some of what this home has published.
+    /// Selects from what this home has published.
     pub(crate) fn own_sessions(&self, select: impl FnOnce(&Writer) -> Vec<SessionId>) -> Vec<SessionId> {
         let state = self.state();
         state.own.as_ref().and_then(|own| state.writers.get(own)).map(select).unwrap_or_default()
     }
 
-    /// Has the others remove a session of this home.
+    /// Makes the others remove a session of this home.
     pub(crate) async fn retract(&self, member: &Member, id: &SessionId) -> Result<(), String> {
         let stream = member.keys.team.session_name(&member.keys.writer(), id);
         let writer = member.keys.team.writer_name(&member.keys.writer());
-        // More may be there than is recorded here, if its key could not be read.
+        // The relay may have more than is recorded here, if its key could not be read.
         let head = member.relay.head(Stream { writer, stream }).await.map_err(|error| error.to_string())?;
         let (notices, sequence) = {
             let mut state = self.state();
@@ -331,7 +332,7 @@ impl Team {
             let reached = own.and_then(|own| own.sessions.get(id)).map_or(0, |own| own.sequence);
             (own.map_or(0, |own| own.notices), reached.max(head))
         };
-        self.say(member, notices, Said::Forgot { session: id.clone(), sequence }).await
+        self.publish_notice(member, notices, Said::Forgot { session: id.clone(), sequence }).await
     }
 }
 

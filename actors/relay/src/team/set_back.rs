@@ -1,8 +1,7 @@
-//! Publishes again what a relay has lost: its folder or its files were set back to an earlier state, or somebody has
-//! purged it.
+//! Republishes what a relay has lost, because its files were set back to an earlier state or were purged.
 //!
-//! A session is begun anew behind the sequence that it had, so that those who have it already and those who have nothing
-//! come to the same. Notices are repeated as they were: the first one is what others know this home by.
+//! A session is republished after the sequence that it had, so that members with and without it end in the same state.
+//! Notices are repeated unchanged: the first one identifies this home to others.
 
 use std::collections::BTreeSet;
 
@@ -15,18 +14,18 @@ use crate::keys::Name;
 use crate::record::{Line, Record};
 use crate::transport::Stream;
 
-/// How many of what was published last are looked at: more than are published at once.
+/// How many of the last published messages are checked: more than are published at once.
 const LAST: usize = 16;
-/// The file of the sessions that were lost, which stays until all of them are published again: a stream that goes on
-/// behind the sequence it had does not show any more that it has nothing.
+/// The file of the lost sessions, kept until all of them are republished: once a stream has continued after its old
+/// sequence, the loss cannot be seen any more.
 const MARK: &str = "set-back.json";
 const MARK_MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 impl Team {
-    /// Looks once after each opening, and whenever the relay has gone back, whether it still has what this home published.
-    pub(super) async fn look_back(&self, member: &Member) -> Result<(), String> {
+    /// Checks once after each opening, and after each set-back, that the relay still has what this home published.
+    pub(super) async fn check_for_losses(&self, member: &Member) -> Result<(), String> {
         let failed = |error: crate::transport::Error| error.to_string();
-        // What was published last and was not read again is what an earlier state lacks first.
+        // An earlier state lacks the latest messages first.
         let unconfirmed = self.state().unconfirmed;
         if let Some((stream, sequence)) = unconfirmed
             && member.relay.head(stream).await.map_err(failed)? < sequence
@@ -45,15 +44,15 @@ impl Team {
         let writer = member.keys.team.writer_name(&own);
         let record = Record::new(&self.folder, &own);
         let reading = baton_base::task::spawn_blocking(move || {
-            let said = record.last(usize::MAX, |line| line.notice.is_some())?;
-            Ok::<_, crate::record::Error>((record.last(LAST, |line| line.sequence > 0)?, said))
+            let said = record.last_lines(usize::MAX, |line| line.notice.is_some())?;
+            Ok::<_, crate::record::Error>((record.last_lines(LAST, |line| line.sequence > 0)?, said))
         });
         let read = reading.await.map_err(|error| error.to_string())?;
         let (last, said) = read.map_err(|error| error.to_string())?;
         let last = last.iter();
         let last = last.filter_map(|line| Some((Stream { writer, stream: Name::parse(&line.stream)? }, line.sequence)));
         let last: Vec<(Stream, u64)> = last.collect();
-        let said: Vec<(u64, u32, Notice)> = said.into_iter().filter_map(notice).collect();
+        let said: Vec<(u64, u32, Notice)> = said.into_iter().filter_map(notice_parts).collect();
         let notices = Stream { writer, stream: member.keys.team.notices_name(&own) };
         let head = member.relay.head(notices).await.map_err(failed)?;
         let mut is_last_lost = false;
@@ -66,9 +65,9 @@ impl Team {
             self.state().has_looked_back = true;
             return Ok(());
         }
-        // A crash in between must not leave it half done.
+        // A crash must not leave this half done.
         let mut lost = known.unwrap_or_default();
-        self.keep_lost(lost.clone()).await?;
+        self.write_lost(lost.clone()).await?;
         for (sequence, epoch, notice) in said.into_iter().filter(|(sequence, ..)| *sequence > head) {
             let sent = self.outbound(member).send_notice(sequence - 1, epoch, &notice).await;
             sent.map_err(|error| error.to_string())?;
@@ -79,11 +78,11 @@ impl Team {
                 lost.insert(session);
             }
         }
-        self.keep_lost(lost.clone()).await?;
+        self.write_lost(lost.clone()).await?;
         let mut state = self.state();
         state.lost = lost;
         tracing::warn!(sessions = state.lost.len(), "relay was set back, what it lost is published again");
-        // What was destroyed may be there again.
+        // Destroyed data may be there again.
         let gone: Vec<SessionId> =
             state.writers.get(&own).into_iter().flat_map(|own| own.forgotten.keys().cloned()).collect();
         state.may_be_back.extend(gone);
@@ -92,11 +91,11 @@ impl Team {
         Ok(())
     }
 
-    /// Notes that the relay was set back, so that it is looked through also after a crash.
+    /// Records that the relay was set back, so that it is checked even after a crash.
     pub(super) async fn mark_set_back(&self) -> Result<(), String> {
         match self.read_lost().await? {
             Some(_) => Ok(()),
-            None => self.keep_lost(BTreeSet::new()).await,
+            None => self.write_lost(BTreeSet::new()).await,
         }
     }
 
@@ -109,7 +108,7 @@ impl Team {
         Ok(lost)
     }
 
-    pub(super) async fn keep_lost(&self, lost: BTreeSet<SessionId>) -> Result<(), String> {
+    pub(super) async fn write_lost(&self, lost: BTreeSet<SessionId>) -> Result<(), String> {
         self.state().is_marked = true;
         let mark = self.folder.join(MARK);
         blocking(move || {
@@ -120,8 +119,8 @@ impl Team {
         .await
     }
 
-    /// Everything that could be published is: what the relay had lost is there again.
-    pub(super) async fn is_level(&self) -> Result<(), String> {
+    /// Records that everything lost has been republished.
+    pub(super) async fn note_all_republished(&self) -> Result<(), String> {
         {
             let mut state = self.state();
             state.lost.clear();
@@ -135,6 +134,6 @@ impl Team {
 }
 
 /// Its sequence, the epoch of the key that it was sealed by, and the notice.
-fn notice(line: Line) -> Option<(u64, u32, Notice)> {
+fn notice_parts(line: Line) -> Option<(u64, u32, Notice)> {
     Some((line.sequence, line.epoch, line.notice?))
 }

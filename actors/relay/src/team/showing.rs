@@ -1,4 +1,4 @@
-//! Shows the sessions of others beside those of this home.
+//! Shows the sessions of others alongside those of this home.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,11 +12,11 @@ use baton_events::session::{Kind, Place, State as SessionState};
 
 use super::{State, Team, machine};
 use crate::keys::WriterId;
-use crate::record::{Record, Shared, Writer};
+use crate::record::{Record, SharedSession, Writer};
 
 impl Team {
-    /// Notes which projects of this home are clones of which repository; others' sessions of the same are shown in it.
-    pub(super) fn look_at_projects(&self) {
+    /// Finds the repository of each project of this home; others' sessions of the same repository are shown in it.
+    pub(super) fn find_repositories(&self) {
         let table = self.options.table.now();
         let mut remotes: BTreeMap<String, String> = BTreeMap::new();
         for place in table.belongings().filter_map(|belonging| belonging.place.as_ref()) {
@@ -34,18 +34,18 @@ impl Team {
             is_same
         };
         if !is_same {
-            self.publish_others();
+            self.republish_all();
         }
     }
 
-    /// Shows all sessions of others anew.
-    pub(super) fn publish_others(&self) {
+    /// Republishes all sessions of others to answers.
+    pub(super) fn republish_all(&self) {
         let mut others = Others::default();
         {
             let state = self.state();
             let sessions: BTreeSet<&SessionId> = state.writers.values().flat_map(|it| it.sessions.keys()).collect();
             for session in sessions {
-                if let Some((row, author)) = self.shown(&state, session) {
+                if let Some((row, author)) = self.build_row(&state, session) {
                     self.read_from(session, &author);
                     others.insert(session.clone(), row, author);
                 }
@@ -54,22 +54,22 @@ impl Team {
         self.replace_others(others);
     }
 
-    /// Shows a session as its writers have it now.
-    pub(super) fn show(&self, session: &SessionId) {
+    /// Updates a session of others in answers.
+    pub(super) fn republish_row(&self, session: &SessionId) {
         let is_new = self.others.borrow().get(session).is_none();
-        self.show_one(session);
+        self.update_row(session);
         if is_new && self.others.borrow().get(session).is_some() {
-            // Those that came before what they are a part of.
+            // Subagent sessions may have arrived before their parent.
             let parts: Vec<SessionId> = {
                 let state = self.state();
                 state.writers.values().filter_map(|writer| writer.parts.get(session)).flatten().cloned().collect()
             };
-            parts.iter().for_each(|part| self.show_one(part));
+            parts.iter().for_each(|part| self.update_row(part));
         }
     }
 
-    fn show_one(&self, session: &SessionId) {
-        let shown = self.shown(&self.state(), session);
+    fn update_row(&self, session: &SessionId) {
+        let shown = self.build_row(&self.state(), session);
         match shown {
             Some((row, author)) => {
                 self.read_from(session, &author);
@@ -83,12 +83,12 @@ impl Team {
         }
     }
 
-    /// The row of a session as it is shown here; `None` for sessions of this home, and those without content.
-    fn shown(&self, state: &State, session: &SessionId) -> Option<(Arc<Row>, Arc<Author>)> {
+    /// The row of a session of others; `None` for sessions of this home, and those without content.
+    fn build_row(&self, state: &State, session: &SessionId) -> Option<(Arc<Row>, Arc<Author>)> {
         let (writer, shared) = state.writer_of(session)?;
-        let place = shared.state.place.as_ref().map(|place| here(place, &state.remotes));
+        let place = shared.state.place.as_ref().map(|place| local_place(place, &state.remotes));
         let mut session_state = SessionState { place, ..shared.state.clone() };
-        // Nobody can make a session the part of another one that is not theirs.
+        // A writer cannot make a session part of another writer's.
         let table = self.options.table.now();
         let is_theirs = |of: &SessionId| {
             table.get(of).is_none()
@@ -100,7 +100,7 @@ impl Team {
         {
             *parent = parent.take().filter(is_theirs);
         }
-        // Nor is anything newer than its arrival here.
+        // Nor can it be newer than its arrival here.
         let received = |at: &mut Option<Timestamp>| *at = at.map(|at| at.min(shared.at));
         for at in [&mut session_state.first_at, &mut session_state.last_at, &mut session_state.last_conversation_at] {
             received(at);
@@ -123,8 +123,8 @@ impl Team {
         }
     }
 
-    /// Shows what others know this home by.
-    pub(super) fn show_own(&self, settings: &settings::Relay) {
+    /// Publishes the name by which others know this home.
+    pub(super) fn publish_own_name(&self, settings: &settings::Relay) {
         let (name, writer) = (self.own_name(settings), self.state().own.as_ref().map(ToString::to_string));
         let own = Author { writer: writer.unwrap_or_default(), shown: name.clone(), name, machine: machine() };
         self.others.send_if_modified(|others| {
@@ -150,9 +150,8 @@ impl Team {
 }
 
 impl State {
-    /// The writer whose session of this id is shown: of those who belong to the team and have not left before the others,
-    /// the one who had it first.
-    fn writer_of(&self, session: &SessionId) -> Option<(&Writer, &Shared)> {
+    /// The writer whose session of this id is shown: active members first, then whoever had it first.
+    fn writer_of(&self, session: &SessionId) -> Option<(&Writer, &SharedSession)> {
         let with_it = self.writers.values().filter_map(|writer| Some((writer, writer.sessions.get(session)?)));
         let shown =
             with_it.filter(|(writer, shared)| self.own.as_ref() != Some(&writer.id) && shared.state.episode.is_some());
@@ -161,8 +160,8 @@ impl State {
         })
     }
 
-    /// A writer's name: with the beginning of their fingerprint if another one who was known before, or this home, has the
-    /// same.
+    /// A writer's name, with the beginning of their fingerprint if this home or a writer known earlier has the same
+    /// name.
     pub(crate) fn name_of(&self, writer: &Writer) -> String {
         let is_own = |it: &Writer| self.own.as_ref() == Some(&it.id);
         let is_before = |it: &Writer| is_own(it) || (it.since, &it.id) < (writer.since, &writer.id);
@@ -174,7 +173,7 @@ impl State {
     }
 
     /// Number of sessions that several members publish: one of them is shown.
-    pub(crate) fn shown_of_one(&self) -> usize {
+    pub(crate) fn duplicate_count(&self) -> usize {
         let mut seen = BTreeSet::new();
         let mut twice = BTreeSet::new();
         let members = self.members().filter(|writer| !writer.has_left && self.own.as_ref() != Some(&writer.id));
@@ -187,8 +186,8 @@ impl State {
     }
 }
 
-/// A published place as it is here: in the clone of the same repository, if there is one.
-fn here(place: &Place, remotes: &BTreeMap<String, String>) -> Place {
+/// Maps a published place to this home's clone of the same repository, if there is one.
+fn local_place(place: &Place, remotes: &BTreeMap<String, String>) -> Place {
     let root = place.remote.as_ref().and_then(|remote| remotes.get(remote)).unwrap_or(&place.project);
     let cwd = match place.cwd.as_str() {
         "." | "" => root.clone(),

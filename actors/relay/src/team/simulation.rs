@@ -1,5 +1,5 @@
-//! Seeded histories of several homes at a relay that loses, repeats, delays and reorders, is set back to an earlier
-//! state, and whose members crash at any step. Afterwards all come to the same.
+//! Seeded histories of several homes at a relay that loses, repeats, delays and reorders messages and is set back to
+//! earlier states, while members crash at any step. Finally all homes must agree.
 //!
 //! `SIM_SEED=7` repeats one history, `SIM_SEEDS=1000` runs so many.
 

@@ -1,4 +1,4 @@
-//! What this home knows of its team, in memory.
+//! What this home knows about its team, in memory.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::record::Writer;
 use crate::seal::Frame;
 use crate::transport::Stream;
 
-/// What a held frame costs beside its bytes.
+/// Memory overhead of a held frame.
 pub(super) const HELD_COST: usize = 4 * 1024;
 
 #[derive(Default)]
@@ -27,71 +27,71 @@ pub(crate) struct State {
     pub(crate) admin: Option<WriterId>,
     /// This home.
     pub(crate) own: Option<WriterId>,
-    /// Frames whose stream waits, in order, and why.
+    /// Held frames by stream, in order, and why.
     pub(crate) held: BTreeMap<(Name, Name), Held>,
-    /// Since when they wait.
+    /// When each stream began to wait.
     pub(crate) held_since: BTreeMap<(Name, Name), Timestamp>,
     /// True if frames were dropped that have to be received again, from the start.
     pub(super) has_dropped: bool,
-    /// True if something has changed by which they may be of use, or find room.
+    /// True if they may be usable, or find room, by now.
     pub(super) may_receive_again: bool,
-    /// True if held frames may be taken now.
+    /// True if held frames may be usable now.
     pub(super) may_take_held: bool,
     /// True if it is too early to try again what has failed: held frames, and sessions that could not be published.
     pub(super) holds_back: bool,
-    /// Bytes of the held frames, with what each costs beside them: of writers who are not known, and of those who are.
+    /// Bytes of the held frames, overhead included: of unknown and of known writers.
     pub(super) held_bytes: [usize; 2],
-    /// True if the held frames on disk are others.
+    /// True if the held frames on disk are out of date.
     pub(super) is_held_changed: bool,
-    /// True if the state may be behind what is recorded.
+    /// True if the state may be behind the records.
     pub(crate) is_stale: bool,
-    /// Refused frames by writer, all who are unknown as one: how many, and why the last one.
+    /// Refused frames by writer (`None`: all unknown ones): the count, and the reason for the last one.
     pub(super) refused: BTreeMap<Option<WriterId>, (u64, String)>,
-    /// Why the relay or this machine does not do what it should.
+    /// The current problem of the relay or this machine.
     pub(crate) problem: Option<String>,
-    /// What is wrong with what others have put on the relay.
+    /// Problems with what others have put on the relay.
     pub(crate) warnings: Vec<String>,
-    /// True if what the relay has of this home was looked at since it was opened.
+    /// True if the relay was checked for this home's messages since it was opened.
     pub(super) has_looked_back: bool,
-    /// True if it is in an earlier state than when it was last read.
+    /// True if the relay is in an earlier state than when it was last read.
     pub(super) is_set_back: bool,
-    /// True if that is noted in a file, which may hold more than what is left.
+    /// True if the file of lost sessions exists; it may list more than are left.
     pub(super) is_marked: bool,
-    /// What was published last, until it was received again.
+    /// The last published message, until it was received back.
     pub(super) unconfirmed: Option<(Stream, u64)>,
-    /// Sessions of this home that it has lost.
+    /// Sessions of this home that the relay has lost.
     pub(crate) lost: BTreeSet<SessionId>,
-    /// Forgotten sessions of this home of which there may be traces on the relay again.
+    /// Forgotten sessions of this home that may have traces on the relay again.
     pub(super) may_be_back: BTreeSet<SessionId>,
     /// The name and machine by which this process has introduced this home.
     pub(super) introduced: Option<(String, String)>,
-    /// Streams in which something may have been published of which no record was made.
+    /// Streams that may have a published message without a record.
     pub(super) unsure: BTreeSet<Name>,
-    /// True if something of this home has come that it has not said: somebody else has its keys.
+    /// True if a message of this home arrived that it did not publish: another machine has its keys.
     pub(super) is_copied: bool,
-    /// When others were last told what was removed here, and whether they wait for it.
+    /// When removals were last acknowledged, and whether others wait for it.
     pub(super) acknowledged: Option<Timestamp>,
     pub(super) owes_acknowledgement: bool,
-    /// True if they do, but not urgently.
+    /// True if they wait, but not urgently.
     pub(super) owes_later: bool,
-    /// True if the last round came to its end.
+    /// True if the last round completed.
     pub(crate) is_connected: bool,
     /// When the relay was last read to its end, and when nothing was left to publish.
     pub(crate) read_at: Option<Timestamp>,
     pub(crate) level_at: Option<Timestamp>,
     /// Versions of sessions that have nothing more to publish.
     pub(super) settled: BTreeMap<SessionId, SequenceNumber>,
-    /// Position up to which the session table was looked at.
+    /// Position up to which the session table was checked for sessions to publish.
     pub(super) looked: Option<Position>,
-    /// The settings for which that holds.
+    /// The settings used for that check.
     pub(super) looked_by: Option<Arc<Settings>>,
-    /// Why single sessions of this home are not published, and the version for which that holds until it is tried again.
+    /// Why sessions of this home are not published, and the version for which that holds until it is tried again.
     pub(super) unpublished: BTreeMap<SessionId, (Option<SequenceNumber>, String)>,
-    /// What was known when it was last looked for sessions to remove from the relay.
+    /// The inputs of the last search for sessions to remove from the relay.
     pub(super) forgot_by: Option<(Position, Arc<Settings>, u64)>,
     /// The invitations that this home has given, once they were read.
     pub(crate) given: Option<Vec<Given>>,
-    /// Why single sessions are not removed from the relay yet.
+    /// Why sessions are not removed from the relay yet.
     pub(crate) undestroyed: BTreeMap<SessionId, String>,
     /// Projects of this home by the address of their repository.
     pub(super) remotes: BTreeMap<String, String>,
@@ -102,7 +102,7 @@ pub(crate) struct State {
 pub(crate) struct Given {
     pub(crate) slot: String,
     pub(crate) expires: Timestamp,
-    /// The team's newest epoch: what it offers are the keys up to there.
+    /// The team's newest epoch then: the invitation has the keys up to it.
     pub(crate) epoch: u32,
 }
 
@@ -110,16 +110,16 @@ pub(crate) struct Given {
 pub(crate) struct Held {
     pub(crate) frames: VecDeque<Vec<u8>>,
     pub(crate) why: String,
-    /// Bytes of the frames, with what each costs beside them.
+    /// Bytes of the frames, overhead included.
     pub(super) bytes: usize,
     /// Bytes of conversations that may be stored for them.
     pub(super) stored: u64,
 }
 
 impl State {
-    /// That of a home which knows nobody yet.
+    /// The state of a home that knows nobody yet.
     #[cfg(test)]
-    pub(crate) fn of(keys: &Keys) -> Self {
+    pub(crate) fn new(keys: &Keys) -> Self {
         Self { own: Some(keys.writer()), admin: Some(keys.team.admin.clone()), ..Self::default() }
     }
 
@@ -128,7 +128,7 @@ impl State {
         self.settled.get(id) == Some(&version)
     }
 
-    /// What the team's administrator has said.
+    /// The membership by the administrator's notices.
     pub(crate) fn membership(&self) -> Option<&Membership> {
         self.admin.as_ref().and_then(|admin| self.writers.get(admin)).map(|admin| &admin.membership)
     }
@@ -138,34 +138,34 @@ impl State {
         self.membership().is_some_and(|membership| membership.is_removed(writer.as_str()))
     }
 
-    /// True if a writer belongs to the team. Whoever has left does until there are new keys.
+    /// True if a writer belongs to the team. One that has left belongs to it until there are new keys.
     pub(crate) fn is_member(&self, writer: &Writer) -> bool {
         let by = |membership: &Membership| membership.is_member(writer.id.as_str(), writer.introduced);
         self.membership().is_none_or(by)
     }
 
-    /// Those who belong to the team.
+    /// The writers that belong to the team.
     pub(crate) fn members(&self) -> impl Iterator<Item = &Writer> {
         self.writers.values().filter(|writer| self.is_member(writer))
     }
 
-    /// What keeps single sessions of this home from being published.
+    /// The reasons why sessions of this home are not published.
     pub(crate) fn unpublished(&self) -> impl Iterator<Item = String> + '_ {
         let removed =
             self.undestroyed.iter().map(|(id, why)| format!("session {id} is not removed from the relay: {why}"));
         removed.chain(self.unpublished.iter().map(|(id, (_, why))| format!("session {id} is not published: {why}")))
     }
 
-    /// Applies what was recorded.
+    /// Applies a recorded change.
     pub(crate) fn apply(&mut self, team: &TeamKeys, change: &mut Change) {
         let Change { writer: id, line, state, size, .. } = change;
         let applied = match self.writers.get_mut(id) {
             Some(writer) => writer.apply(line, state.take()).map_err(|error| error.to_string()),
-            None => match Writer::joined(id, line) {
+            None => match Writer::from_first_notice(id, line) {
                 Some(writer) => {
                     self.names.insert(team.writer_name(id), id.clone());
                     self.writers.insert(id.clone(), writer);
-                    // What waits, or was dropped, because nobody knew its writer may be of use now.
+                    // Frames held or dropped because their writer was unknown may be usable now.
                     (self.may_receive_again, self.may_take_held) = (true, true);
                     Ok(())
                 }
@@ -176,7 +176,7 @@ impl State {
             tracing::error!(error, writer = %id, "recorded message not applied");
             self.is_stale = true;
         }
-        // So may be what waits for what the administrator says.
+        // So may frames that wait for the administrator's notices.
         self.may_take_held |= self.admin.as_ref() == Some(id) && line.notice.is_some();
         if let Some(writer) = self.writers.get_mut(id) {
             writer.size = *size;
@@ -187,7 +187,7 @@ impl State {
     pub(super) fn new_keys(&self, keys: &Keys) -> Vec<(u32, Secret)> {
         let own = keys.writer();
         let given = self.membership().into_iter().flat_map(|membership| membership.keys_of(own.as_str()));
-        let new = given.filter(|(epoch, ..)| keys.team.of_epoch(*epoch).is_none());
+        let new = given.filter(|(epoch, ..)| keys.team.key_of_epoch(*epoch).is_none());
         let opened = new.filter_map(|(epoch, hash, sealed)| {
             let key = boxes::open(keys, sealed).filter(|key| key.hash() == hash);
             if key.is_none() {
@@ -201,9 +201,9 @@ impl State {
     /// What is known of a stream and its writer.
     pub(crate) fn known(&self, (writer, stream): (Name, Name)) -> Known {
         let known = self.names.get(&writer).and_then(|id| self.writers.get(id));
-        let is_waiting = self.held_of(writer).next().is_some();
+        let is_waiting = self.held_by_writer(writer).next().is_some();
         let session = known.and_then(|known| known.sessions.get(known.streams.get(&stream)?).cloned());
-        let held = self.held_of(writer).filter(|((_, held), _)| *held != stream).map(|(_, held)| held.stored);
+        let held = self.held_by_writer(writer).filter(|((_, held), _)| *held != stream).map(|(_, held)| held.stored);
         let stored = known.map_or(0, |known| known.stored).saturating_add(held.fold(0, u64::saturating_add));
         let membership = match known {
             None => self.membership().cloned().unwrap_or_default(),
@@ -229,13 +229,13 @@ impl State {
         refused.0 == 1
     }
 
-    /// What waits of a writer.
-    pub(super) fn held_of(&self, writer: Name) -> impl Iterator<Item = (&(Name, Name), &Held)> {
+    /// The held frames of a writer.
+    pub(super) fn held_by_writer(&self, writer: Name) -> impl Iterator<Item = (&(Name, Name), &Held)> {
         self.held.range((writer, Name([0; 16]))..=(writer, Name([u8::MAX; 16])))
     }
 
-    /// Lets go of what waits of a stream but for frames behind a sequence. Returns true if there was anything.
-    pub(super) fn let_go(&mut self, stream: (Name, Name), sequence: u64) -> bool {
+    /// Drops the held frames of a stream up to a sequence. Returns true if there were held frames.
+    pub(super) fn abandon_message(&mut self, stream: (Name, Name), sequence: u64) -> bool {
         let is_known = self.names.contains_key(&stream.0);
         let Some(held) = self.held.get_mut(&stream) else { return false };
         held.frames.retain(|frame| Frame::parse(frame).is_ok_and(|frame| frame.header.sequence > sequence));
@@ -252,7 +252,7 @@ impl State {
         true
     }
 
-    /// All frames that wait.
+    /// All held frames.
     pub(crate) fn held_frames(&self) -> impl Iterator<Item = &Vec<u8>> {
         self.held.values().flat_map(|held| &held.frames)
     }
@@ -262,8 +262,8 @@ impl State {
         self.names.iter().find(|(_, id)| self.own.as_ref() == Some(*id)).map(|(name, _)| *name)
     }
 
-    /// What was refused of a writer; of `None`, of all who are unknown.
-    pub(crate) fn refused_of(&self, writer: Option<&WriterId>) -> Option<&(u64, String)> {
+    /// The refused frames of a writer; `None` stands for all unknown ones.
+    pub(crate) fn refused_frames(&self, writer: Option<&WriterId>) -> Option<&(u64, String)> {
         self.refused.get(&writer.cloned())
     }
 }

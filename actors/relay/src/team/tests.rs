@@ -48,7 +48,7 @@ impl Home {
         let memory = std::path::Path::new("/dev/shm");
         let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
         let relay = Folder::create(&folder.path().join("relay"), keys.team.team_name()).unwrap();
-        let state = State::of(keys);
+        let state = State::new(keys);
         Self { keys: keys.clone(), state, folder, relay }
     }
 
@@ -61,7 +61,7 @@ impl Home {
             let known = self.state.known((header.writer, header.stream));
             let folder = self.folder.path();
             let inbound = Inbound { relay: &self.relay, keys: &self.keys, folder, now: NOW, later: &[] };
-            match inbound.take(&known, &frame).await {
+            match inbound.receive(&known, &frame).await {
                 Ok(Taken::Recorded(mut change)) => {
                     self.state.apply(&self.keys.team, &mut change);
                     for (epoch, key) in self.state.new_keys(&self.keys) {
@@ -85,7 +85,7 @@ impl Home {
 
     fn comes_to(&self) -> (Vec<String>, Vec<u32>) {
         let members = self.state.members().map(|member| member.id.to_string()).collect();
-        (members, (0..9).filter(|epoch| self.keys.team.of_epoch(*epoch).is_some()).collect())
+        (members, (0..9).filter(|epoch| self.keys.team.key_of_epoch(*epoch).is_some()).collect())
     }
 }
 

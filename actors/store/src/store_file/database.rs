@@ -1,9 +1,9 @@
 //! Sessions in agents' SQLite databases, while the agents write to them.
 //!
-//! The agent must not notice: a database is opened for reading only, no file is made beside it, a read transaction ends
-//! within [a slice](slices) and the next one goes on behind its last row. Nothing but the tables and columns that the agent's
-//! [`Table`] lists can be read: SQLite asks [`is_listed`] about each column of a statement, and each table must be an
-//! ordinary one, so that neither a view nor a trigger nor a virtual table is ever run.
+//! The agent must not notice: a database is opened read-only, no file is created beside it, and a read transaction ends
+//! within [a slice](slices); the next one continues after its last row. Only the tables and columns listed in the
+//! agent's [`Table`] can be read: SQLite asks [`is_listed`] about each column of a statement, and each table must be an
+//! ordinary one, so that no view, trigger or virtual table ever runs.
 //!
 //! # Hazards
 //!
@@ -41,11 +41,11 @@ use self::bounds::{configure, is_listed};
 use self::slices::{Clock, PATIENCE, SLICE};
 use self::value::Owned;
 
-/// Reads of a database that changes although nobody seemed to have it open.
+/// Attempts to read a database that changes although no process seemed to have it open.
 const ATTEMPTS: usize = 3;
 /// A change this young may share its time with the next one.
 const YOUNG: Duration = Duration::from_millis(100);
-/// Databases of which the last look is remembered.
+/// Most databases whose last look is remembered.
 const KNOWN_MAX: usize = 64;
 /// The beginning of a database, up to the version of its format: 2 is WAL mode.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -154,7 +154,7 @@ fn metadata(path: &Path) -> io::Result<Metadata> {
     Ok(metadata)
 }
 
-/// Opens a database and works on it. What was read while an idle one changed is read again.
+/// Opens a database and works on it. Repeats the work if an idle database changed meanwhile.
 fn with<T>(agent: Agent, path: &Path, work: impl Fn(&Database) -> io::Result<T>) -> io::Result<T> {
     let Some(table) = table(agent) else { return Err(lasting("it is no database")) };
     let _access = lock(&ACCESS);
@@ -274,7 +274,7 @@ impl Database {
         Err(lasting(format!("its tables are not those of {}: {why}", agent.title())).into())
     }
 
-    /// What a schema has that the database does not have as an ordinary table or column.
+    /// The first element of a schema that the database does not have as an ordinary table or column.
     fn misfit(&self, schema: &DatabaseSchema) -> Result<Option<String>, Failure> {
         for (table, columns) in schema.tables {
             let mut found: Vec<(String, i64, String)> = Vec::new();
@@ -295,10 +295,10 @@ impl Database {
             match found.as_slice() {
                 [] => return Ok(Some(format!("no table {table}"))),
                 [only] if is_ordinary(only) => {}
-                _ => return Ok(Some(format!("{table} is no ordinary table"))),
+                _ => return Ok(Some(format!("{table} is not an ordinary table"))),
             }
             let mut ordinary: Vec<String> = Vec::new();
-            // The name is one of ours.
+            // The name comes from our schema.
             let sql =
                 format!("SELECT cid, name, hidden FROM pragma_table_xinfo('{table}') WHERE cid > ?1 ORDER BY cid");
             self.rows(&sql, &[], vec![Owned::Integer(-1)], &mut |row| {
@@ -342,7 +342,7 @@ impl Database {
             Ok(false)
         }))?;
         if !is_there {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "its database does not have it any more"));
+            return Err(io::Error::new(io::ErrorKind::NotFound, "its database no longer has it"));
         }
         let first = self.schema.before_first.iter().map(|cell| Owned::from(*cell)).collect();
         finished(self.rows(self.schema.rows, &id, first, &mut |row| {

@@ -1,9 +1,9 @@
-//! Files with many sessions: which are in one, and the lines of one of them.
+//! Files with many sessions: lists the sessions of a file, and renders the lines of one.
 //!
 //! # Hazards
 //!
 //! - The file is read as a whole on each access.
-//! - What is known of a session's end is the time at which the next one began, by the clock of this machine's zone.
+//! - The only end known of a session is the beginning of the next one, in this machine's time zone.
 
 use std::fs::Metadata;
 use std::io::{self, Read as _};
@@ -49,7 +49,7 @@ fn read(file: &Path) -> io::Result<(Vec<u8>, Metadata)> {
     let most = limits::DOCUMENT_BYTES;
     let metadata = file.symlink_metadata()?;
     let refused = || {
-        let why = format!("it is no file, or more than {} MB", most >> 20);
+        let why = format!("it is not a file, or larger than {} MB", most >> 20);
         io::Error::new(io::ErrorKind::InvalidData, why)
     };
     let opened = plain_file::open(&[], file, most).ok_or_else(refused)?;

@@ -20,9 +20,9 @@ use baton_conversation::transcript::{Lines, MessageFiles, SessionFiles, Tree, st
 use super::{Rendered, SessionSeen, database};
 use crate::plain_file;
 
-/// Age from which on a session is not looked at for messages that are written to in place.
+/// Age from which a session is not checked for messages changed in place.
 const RECENT: Duration = Duration::from_secs(24 * 60 * 60);
-/// Most files in a folder that are looked at.
+/// Most files read in a folder.
 const MAX_ENTRIES: usize = 50_000;
 const ENDING: &str = ".json";
 
@@ -62,7 +62,7 @@ fn in_databases(agent: Agent, tree: &Path) -> io::Result<BTreeSet<String>> {
             Ok(sessions) => {
                 known.extend(sessions.iter().filter_map(|seen| Some(seen.path.rsplit(['/', '\\']).next()?.to_owned())));
             }
-            // It has none, and never will.
+            // The database has none, and never will.
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => {}
             Err(error) => return Err(error),
         }
@@ -154,7 +154,7 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
 mod tests {
     use super::*;
     use crate::store_file::{render, sessions};
-    use crate::transcript_reader::continues;
+    use crate::transcript_reader::may_take_over;
     use baton_conversation::record::Timestamp;
     use baton_conversation::transcript::Source;
     use baton_events::session::TailDigest;
@@ -288,8 +288,8 @@ mod tests {
         assert_eq!(listed(), [two]);
         let source = Source { agent: AGENT, subagent: false };
         let row = path.join("ses_1").to_str().unwrap().to_owned();
-        assert!(continues(source, &one, &row, 1, TailDigest::default()));
-        assert!(!continues(source, &row, &one, 1, TailDigest::default()), "not the other way round");
+        assert!(may_take_over(source, &one, &row, 1, TailDigest::default()));
+        assert!(!may_take_over(source, &row, &one, 1, TailDigest::default()), "not the other way round");
     }
 
     #[test]

@@ -132,8 +132,8 @@ fn the_file_that_replaces_a_document_takes_over() {
     let later = format!("{}l", document.start.path);
     let (cursor, tail) = (document.start.cursor.offset, document.start.tail);
     fs::write(&later, "{\"sessionId\":\"d5be006c\"}\n{\"id\":\"m0\",\"type\":\"user\",\"content\":\"one\"}\n").unwrap();
-    assert!(continues(SOURCE, &document.start.path, &later, cursor, tail));
-    assert!(!continues(SOURCE, &later, &document.start.path, cursor, tail), "it is out of date");
+    assert!(may_take_over(SOURCE, &document.start.path, &later, cursor, tail));
+    assert!(!may_take_over(SOURCE, &later, &document.start.path, cursor, tail), "it is out of date");
     fs::remove_file(document.path()).unwrap();
     assert!(matches!(observe(&document.start), Pass::Rewritten { .. }), "read under its former name");
 }

@@ -204,13 +204,13 @@ fn another_file_takes_over_when_it_continues_the_first_or_the_first_is_gone() {
     let (known, point, tail) = (first.start.path.clone(), first.start.cursor.offset, first.start.tail);
     let longer = Transcript::new(format!("{}\n{}\n", prompt("one"), prompt("two")).as_bytes());
     let other = Transcript::new(format!("{}\n{}\n", prompt("eno"), prompt("two")).as_bytes());
-    assert!(continues(SOURCE, &known, &longer.start.path, point, tail));
-    assert!(!continues(SOURCE, &known, &other.start.path, point, tail));
+    assert!(may_take_over(SOURCE, &known, &longer.start.path, point, tail));
+    assert!(!may_take_over(SOURCE, &known, &other.start.path, point, tail));
     std::fs::write(&known, "{\"type\":\"relocated\",\"relocatedCwd\":\"/p2\"}\n").unwrap();
-    assert!(continues(SOURCE, &known, &other.start.path, point, tail), "what is left behind says nothing");
+    assert!(may_take_over(SOURCE, &known, &other.start.path, point, tail), "what is left behind says nothing");
     std::fs::write(&known, "{\"type\":\"system\",\"subtype\":\"local_command\",\"cwd\":\"/p\",\"content\":\"\"}\n")
         .unwrap();
-    assert!(continues(SOURCE, &known, &other.start.path, point, tail), "a directory is no conversation");
+    assert!(may_take_over(SOURCE, &known, &other.start.path, point, tail), "a directory is no conversation");
     drop(first);
-    assert!(continues(SOURCE, &known, &other.start.path, point, tail));
+    assert!(may_take_over(SOURCE, &known, &other.start.path, point, tail));
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Embedder, InUse, Options, Refused, describe};
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 use baton_config::settings::Embedding;
 use baton_memory::Searcher;
 use baton_memory::vectors::{Error, Key, Missing, Passage};
@@ -95,9 +95,9 @@ fn refused(error: &Refused) -> (String, String) {
 fn of_files(error: &Error) -> (String, String) {
     let what = error.to_string();
     let fix = match error {
-        Error::Disk { .. } => format!("{}; it is tried again by itself", Obstacle::in_message(&what).remedy()),
+        Error::Disk { .. } => format!("{}; it is tried again by itself", IoCause::in_message(&what).remedy()),
         Error::Dimensions { given, .. } => format!(
-            "if the model was changed behind its name, set memory.embedding.dimensions to {given}: all vectors are made anew"
+            "if the model was changed behind its name, set memory.embedding.dimensions to {given}: all are made again"
         ),
         Error::Full => "forget projects that are not needed, or use a model with fewer dimensions".to_owned(),
         Error::Name => "name a model in memory.embedding.model".to_owned(),
@@ -221,7 +221,7 @@ impl Filler<'_> {
             }
             let mut asked = self.options.throttle.questions();
             let _ = timeout(STAND_BACK, asked.wait_for(|questions| *questions == 0)).await;
-            self.in_use.client.ready().await;
+            self.in_use.client.wait_until_ready().await;
             let words: Vec<String> = texts.iter().map(|passage| passage.text.clone()).collect();
             match self.in_use.client.embed(&words, REQUEST).await {
                 Ok(embedded) => {
@@ -293,7 +293,7 @@ impl Filler<'_> {
     async fn tidy(&self, searcher: &Searcher) {
         let log = self.options.table.now().position();
         let is_whole = || {
-            let (covered, problem) = self.options.indexer.memory();
+            let (covered, problem) = self.options.indexer.memory_state();
             let lacks = || self.options.indexer.left_out().is_empty() && self.options.indexer.unreadable().is_empty();
             covered >= log && problem.is_none() && lacks() && self.is_current(searcher)
         };

@@ -21,7 +21,7 @@ fn made(endpoint: &FakeEndpoint, texts: &[&str]) -> (TempDir, Embedder) {
 }
 
 async fn ask(embedder: &Embedder, text: &str) -> (bool, String) {
-    let meant = embedder.meaning(&query::parse(text, Timestamp(0))).await;
+    let meant = embedder.question_vector(&query::parse(text, Timestamp(0))).await;
     (meant.meaning.is_some(), meant.told.unwrap_or_default())
 }
 
@@ -37,7 +37,8 @@ async fn a_question_has_a_vector_or_says_why_not() {
     check("repair the vehicle", (true, "used")).await;
     assert_eq!(endpoint.requests().len(), 1, "the second was remembered");
     check("… !", (false, "")).await;
-    check(&format!("car sk-ant-api03-{}", "x9Y8z7W6v5U4".repeat(4)), (false, "off: a secret")).await;
+    check(&format!("car sk-ant-api03-{}", "x9Y8z7W6v5U4".repeat(4)), (false, "off: the question contains a secret"))
+        .await;
     embedder.lock_progress().pending = 7;
     check("repair the vehicle", (true, "behind: 7 pending")).await;
     embedder.lock_progress().pending = 0;

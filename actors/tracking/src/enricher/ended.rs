@@ -33,7 +33,7 @@ pub(super) struct EndedCall {
 
 impl EndedCall {
     /// Evaluates an endpoint's reply. `price` is `None` if calls are free.
-    pub(super) fn of(replied: Result<Reply, Failure>, lines: &Lines, price: Option<&Price>) -> Self {
+    pub(super) fn from_reply(replied: Result<Reply, Failure>, lines: &Lines, price: Option<&Price>) -> Self {
         let reply = match replied {
             Ok(reply) => reply,
             Err(failure) => {

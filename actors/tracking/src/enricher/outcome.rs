@@ -1,13 +1,13 @@
-//! Who asks for an enrichment, and its result.
+//! The requester of an enrichment, and its result.
 
 use std::sync::Arc;
 
 use super::budget_reservation::Allowance;
 
-/// Who asks for an enrichment.
+/// The requester of an enrichment.
 #[derive(Clone)]
 pub enum By {
-    /// It is due.
+    /// The background loop: it is due.
     Itself,
     /// A person who names the session: over budget it stays owed.
     One(Option<Arc<Allowance>>),

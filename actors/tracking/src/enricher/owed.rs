@@ -23,7 +23,7 @@ pub(super) struct DueEnrichments {
 pub(super) fn job_of(settings: &Settings, state: &State) -> Option<EnrichJob> {
     // Most sessions owe nothing.
     state.enrichment()?.owed?;
-    if !settings.reads(state) {
+    if !settings.may_read(state) {
         return None;
     }
     let job = |effect| match effect {
@@ -88,7 +88,7 @@ impl Hits {
     }
 
     /// True if a question has found the session.
-    pub(super) fn holds(&self, session: &SessionId) -> bool {
+    pub(super) fn contains(&self, session: &SessionId) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(session)
     }
 }

@@ -18,10 +18,10 @@ use super::conversation::{self, Read};
 use super::ended::{self, CallResult, EndedCall};
 use super::outcome::{By, Done, Outcome};
 use super::{Enricher, RECORD, RETRY, call_of, price};
-use crate::session::{Asking, NotAsked};
+use crate::session::{EnrichmentStep, NotAsked};
 use baton_base::actor_address::CallError;
 use baton_config::settings::{Llm, Settings};
-use baton_model::{ChatRequest, Client, Failure, Kind, Message, Role, Turn};
+use baton_model::{ChatRequest, Client, Failure, Kind, Message, Role, WhenPaused};
 
 /// The enrichment of one session.
 struct Work<'a> {
@@ -31,12 +31,12 @@ struct Work<'a> {
     llm: Llm,
     client: Client,
     episode: EpisodeRef,
-    /// What of the conversation may be sent.
+    /// The parts of the conversation that may be sent.
     show: Show,
     read: Read,
     /// Stored answers by hash; `None` for unreadable ones.
     stored: BTreeMap<ContentHash, Option<Answer>>,
-    /// What it came to so far.
+    /// The result so far.
     done: Done,
 }
 
@@ -83,7 +83,8 @@ impl Enricher {
             });
         };
         let looked = settings.clone();
-        let obstacle = baton_base::task::spawn_blocking(move || Self::obstacle(&looked)).await.unwrap_or(None);
+        let obstacle =
+            baton_base::task::spawn_blocking(move || Self::configuration_problem(&looked)).await.unwrap_or(None);
         if let Some((what, fix)) = obstacle {
             self.known().problem = Some((what.clone(), fix.clone()));
             return Err(Outcome::Failed { why: format!("{what}; {fix}"), is_of_endpoint: true });
@@ -102,7 +103,7 @@ impl Enricher {
         }
         // This session is marked as ours, so a call recorded as in flight was made by an earlier daemon.
         if let Some(call) = call_of(&state) {
-            let lost = self.record(id, Asking::Lost(call)).await;
+            let lost = self.record(id, EnrichmentStep::Lost(call)).await;
             lost.map_err(|error| Outcome::failed(error.to_string()))?;
             self.note_lost(id, &state);
         }
@@ -117,7 +118,7 @@ impl Enricher {
             Ok(Ok(read)) if before.is_some_and(|before| !read.plan.tells_more_than(before)) => {
                 let (content, why) = (episode.hash, GaveUp::NoMore);
                 if is_owed {
-                    let _ = self.record(id, Asking::GiveUp { content, why }).await;
+                    let _ = self.record(id, EnrichmentStep::GiveUp { content, why }).await;
                 }
                 Err(Outcome::Unchanged)
             }
@@ -127,12 +128,12 @@ impl Enricher {
             }
             Ok(Ok(_)) => {
                 let (content, why) = (episode.hash, GaveUp::Empty);
-                let _ = self.record(id, Asking::GiveUp { content, why }).await;
+                let _ = self.record(id, EnrichmentStep::GiveUp { content, why }).await;
                 Err(Outcome::Nothing { why: "session_tracking.filtering leaves nothing of it to send to a model" })
             }
             Ok(Err(error)) if conversation::is_lost(&error) => {
                 let (content, why) = (episode.hash, GaveUp::Unreadable);
-                let _ = self.record(id, Asking::GiveUp { content, why }).await;
+                let _ = self.record(id, EnrichmentStep::GiveUp { content, why }).await;
                 let why = format!("its stored conversation cannot be read: {error}; {}", why.next_step());
                 Err(Outcome::GivenUp { why })
             }
@@ -147,7 +148,7 @@ impl Enricher {
         let nothing =
             || Outcome::Nothing { why: "it has no episode: nothing was said in it, or its episode is deleted" };
         let row = table.get(id).cloned().ok_or_else(nothing)?;
-        if !settings.reads(&row.state) {
+        if !settings.may_read(&row.state) {
             return Err(Outcome::failed("the session is not tracked, so nothing of it is sent"));
         }
         let episode = table.visible_episode(&row).cloned().ok_or_else(nothing)?;
@@ -156,13 +157,13 @@ impl Enricher {
 
     /// Remembers a failure that stops all enrichment.
     fn note_problem(&self, failure: &Failure) -> Outcome {
-        let (what, fix) = (failure.what(), failure.next_step());
+        let (what, fix) = (failure.describe(), failure.next_step());
         self.known().problem = Some((what.clone(), fix.to_owned()));
         Outcome::Failed { why: format!("{what}; {fix}"), is_of_endpoint: true }
     }
 
-    async fn record(&self, id: &SessionId, what: Asking) -> Result<Option<u32>, NotAsked> {
-        match self.options.supervisor.asking(id, what, RECORD).await {
+    async fn record(&self, id: &SessionId, what: EnrichmentStep) -> Result<Option<u32>, NotAsked> {
+        match self.options.supervisor.record_enrichment_step(id, what, RECORD).await {
             Ok(recorded) => recorded,
             Err(error @ (CallError::Gone | CallError::TimedOut)) => Err(NotAsked::Failed { reason: error.to_string() }),
         }
@@ -193,9 +194,10 @@ impl Work<'_> {
         let enricher = self.enricher;
         let settings = &enricher.options.settings;
         let room = enricher.permits.acquire(|| settings.now().llm.as_ref().map_or(1, |llm| llm.max_concurrency)).await;
-        if let Some(down) = self.client.health().filter(|down| !self.by.is_person() && !down.again_in.is_zero()) {
+        if let Some(down) = self.client.current_pause().filter(|down| !self.by.is_person() && !down.again_in.is_zero())
+        {
             // Nothing would be sent; work goes on once the endpoint is asked again.
-            return Err(Outcome::failed(down.failure.what()));
+            return Err(Outcome::failed(down.failure.describe()));
         }
         let left = self.next_request(complaint.as_ref()).await?;
         let (mut taken, price) = self.reserve_cost(&left).await?;
@@ -212,7 +214,7 @@ impl Work<'_> {
             nanos: taken.nanos,
         };
         let estimate = call.nanos;
-        let number = match enricher.record(self.id, Asking::Call(Box::new(call))).await {
+        let number = match enricher.record(self.id, EnrichmentStep::Call(Box::new(call))).await {
             Ok(Some(number)) => number,
             not_recorded => {
                 let why = not_recorded.err().map_or_else(String::new, |error| format!(": {error}"));
@@ -222,11 +224,11 @@ impl Work<'_> {
         // Until the real cost is known.
         taken.spent = estimate;
         let begun = Instant::now();
-        let turn = if self.by.is_person() { Turn::AtOnce } else { Turn::Waits };
-        let replied = self.client.chat(&chat_request(&request), llm.timeout, turn).await;
+        let when_paused = if self.by.is_person() { WhenPaused::AsksAnyway } else { WhenPaused::Fails };
+        let replied = self.client.chat(&chat_request(&request), llm.timeout, when_paused).await;
         let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         drop(room);
-        let EndedCall { came, tokens, nanos } = EndedCall::of(replied, &self.read.lines, price.as_ref());
+        let EndedCall { came, tokens, nanos } = EndedCall::from_reply(replied, &self.read.lines, price.as_ref());
         let (end, next) = self.evaluate(came, &request).await;
         let spent = nanos.unwrap_or(estimate);
         self.done.calls += 1;
@@ -269,7 +271,7 @@ impl Work<'_> {
             Ok(left) => left.ok_or(Outcome::Nothing { why: "there is nothing left to ask about it" })?,
             Err(()) => {
                 let (content, why) = (self.episode.hash, GaveUp::Unreadable);
-                let _ = enricher.record(self.id, Asking::GiveUp { content, why }).await;
+                let _ = enricher.record(self.id, EnrichmentStep::GiveUp { content, why }).await;
                 return Err(Outcome::GivenUp { why: "the stored answers to its parts cannot be read".to_owned() });
             }
         };
@@ -326,7 +328,7 @@ impl Work<'_> {
     }
 
     async fn record_wanted(&self) -> Result<(), Outcome> {
-        let wanted = self.enricher.record(self.id, Asking::Wanted).await;
+        let wanted = self.enricher.record(self.id, EnrichmentStep::Wanted).await;
         wanted.map(drop).map_err(|error| Outcome::failed(error.to_string()))
     }
 
@@ -352,7 +354,7 @@ impl Work<'_> {
                 };
                 let outcome = match failure.is_of_request() {
                     true => {
-                        let (what, fix) = (failure.what(), next_step(&failure));
+                        let (what, fix) = (failure.describe(), next_step(&failure));
                         enricher.known().rejected = Some((what.clone(), fix.to_owned()));
                         Outcome::failed(format!("{what}; {fix}"))
                     }
@@ -392,7 +394,7 @@ impl Work<'_> {
         let enricher = self.enricher;
         let taken = Box::new(taken);
         loop {
-            match enricher.record(self.id, Asking::Ended(taken.clone())).await {
+            match enricher.record(self.id, EnrichmentStep::Ended(taken.clone())).await {
                 Ok(_) => break,
                 Err(NotAsked::Refused(rejection)) => return Err(Outcome::failed(rejection.to_string())),
                 Err(NotAsked::Failed { reason }) if *enricher.options.stop.borrow() => {

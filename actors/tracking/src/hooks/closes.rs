@@ -13,14 +13,14 @@ const TRANSCRIPT_MS: i64 = 2_000;
 impl Hooks {
     /// Waits until the ended sessions of the same project are indexed, at most until `until`. Returns `false` if some
     /// are not.
-    pub async fn closed(&self, checked: &CheckedHook, until: Instant) -> bool {
+    pub async fn wait_for_closes(&self, checked: &CheckedHook, until: Instant) -> bool {
         let Some(place) = &checked.place else { return true };
         let mut table = self.options.table.clone();
         let closing: Vec<SessionId> = {
             let table = table.newest();
             let works_there = |id: &SessionId, state: &State| match &state.place {
                 Some(at) => at.project == place.project,
-                None => self.recent.place(id).is_some_and(|at| at.project == place.project),
+                None => self.recent.last_place(id).is_some_and(|at| at.project == place.project),
             };
             let now = self.options.clock.now();
             let others = table.iter().filter(|(id, row)| **id != checked.session && is_closing(&row.state));

@@ -86,9 +86,9 @@ impl Hooks {
             Some(Err(error)) => return tracing::warn!(%error, "spool not read"),
             None => return,
         };
-        self.statistics.unreadable(listed.unreadable);
+        self.statistics.count_unreadable(listed.unreadable);
         let dropped = self.blocking(|spool| spool.take_dropped()).await.unwrap_or_default();
-        self.statistics.dropped(dropped);
+        self.statistics.count_dropped(dropped);
         let found = listed.files.len();
         let mut stuck = StuckSessions::default();
         for path in listed.files {
@@ -131,7 +131,7 @@ impl Hooks {
             // Keep the order of the session's signals.
             return true;
         }
-        let taken = self.take(&hook).await;
+        let taken = self.handle(&hook).await;
         if let Taken::Recorded(checked) | Taken::Known(checked) | Taken::Accepted(checked) = &taken {
             self.take_spooled(checked).await;
         }
@@ -144,7 +144,7 @@ impl Hooks {
                 true
             }
             _ => {
-                self.statistics.failed(&hook.event, &why, took_us);
+                self.statistics.count_spooled(&hook.event, &why, took_us);
                 if let Some(Err(error)) = self.blocking(move |spool| spool.remove(&path)).await {
                     tracing::warn!(%error, "file of the spool not removed");
                 }
@@ -155,7 +155,7 @@ impl Hooks {
 
     async fn put_aside(&self, path: PathBuf, reason: &'static str) {
         tracing::warn!(reason, "file of the spool put aside");
-        self.statistics.unreadable(1);
+        self.statistics.count_unreadable(1);
         self.blocking(move |spool| spool.put_aside(&path)).await;
     }
 

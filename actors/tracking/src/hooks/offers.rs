@@ -1,4 +1,4 @@
-//! Handoffs: which session claims an offer, and which recorded offers were never delivered.
+//! Handoff offers: claims them, and remembers recorded offers that were never delivered.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard};
@@ -7,7 +7,7 @@ use baton_conversation::record::SessionId;
 use baton_events::session::{Handoff, SignalKind};
 
 use super::{CheckedHook, Hooks};
-use crate::session::{HandOver, Signalled};
+use crate::session::{HandoffStep, Signalled};
 use baton_base::limits;
 use baton_views::claim::claimer;
 
@@ -28,12 +28,12 @@ impl Offers {
 
 impl Hooks {
     /// Serialises handoffs.
-    pub async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+    pub async fn lock_handoffs(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.offers.turn.lock().await
     }
 
     /// Notes that a recorded offer may not have been delivered.
-    pub fn not_delivered(&self, session: &SessionId) {
+    pub fn mark_undelivered(&self, session: &SessionId) {
         let mut undelivered = self.offers.undelivered();
         if undelivered.len() >= UNDELIVERED {
             undelivered.pop_first();
@@ -42,18 +42,18 @@ impl Hooks {
     }
 
     /// Returns true if an offer was undelivered. The caller delivers it now.
-    pub fn deliver(&self, session: &SessionId) -> bool {
+    pub fn take_undelivered(&self, session: &SessionId) -> bool {
         self.offers.undelivered().remove(session)
     }
 
     /// Records that a session claims what it was offered, unless another session has.
     pub async fn claim(&self, session: &SessionId) {
-        let _turn = self.turn().await;
+        let _turn = self.lock_handoffs().await;
         let Some(told) = self.unclaimed(session) else { return };
         if claimer(&self.options.table.now(), &told.from, told.episode, Some(session)).is_some() {
             return;
         }
-        match self.options.supervisor.hand_over(session, HandOver::Claimed, limits::HAND_OVER).await {
+        match self.options.supervisor.record_handoff_step(session, HandoffStep::Claimed, limits::HAND_OVER).await {
             Ok(Signalled::Recorded) => tracing::info!(%session, from = %told.from, "handoff claimed"),
             Ok(Signalled::Known) => {}
             not_recorded => tracing::debug!(%session, ?not_recorded, "handoff not claimed"),
@@ -65,7 +65,7 @@ impl Hooks {
     pub(super) async fn take_spooled(&self, checked: &CheckedHook) {
         let Some(handoff) = self.unclaimed(&checked.session) else { return };
         match checked.kind {
-            SignalKind::SessionStart if checked.at <= handoff.at => self.not_delivered(&checked.session),
+            SignalKind::SessionStart if checked.at <= handoff.at => self.mark_undelivered(&checked.session),
             SignalKind::UserPromptSubmit if checked.at >= handoff.at && !self.is_undelivered(&checked.session) => {
                 self.claim(&checked.session).await;
             }

@@ -1,4 +1,4 @@
-//! Which MCP servers are connected: each holds a connection for as long as its agent lives, so its end is noticed even
+//! Tracks the connected MCP servers: each holds a connection for as long as its agent lives, so its end is noticed even
 //! if the agent is killed.
 //!
 //! # Hazards
@@ -18,7 +18,7 @@ use baton_events::session::{Signal, SignalKind};
 use baton_protocol::Caller;
 use uuid::Uuid;
 
-use super::{Hooks, RECORD, lineage};
+use super::{Hooks, RECORD, succession};
 use crate::session::SignalCall;
 
 /// The connected servers by connection number.
@@ -56,14 +56,14 @@ impl Hooks {
     }
 
     /// Number of connected servers.
-    pub fn present(&self) -> u64 {
+    pub fn connected_servers(&self) -> u64 {
         self.presences.lock().len() as u64
     }
 
     /// Returns the session that a caller works in now, from its environment and from what hooks reported since.
     fn served(&self, caller: &Caller) -> Option<SessionId> {
         let session = SessionId::new(caller.agent_session.as_deref()?)?;
-        Some(lineage::now(&self.options.table.now(), session, caller.since))
+        Some(succession::current_successor(&self.options.table.now(), session, caller.since))
     }
 
     fn leave(&self, number: u64) {
@@ -80,7 +80,7 @@ impl Hooks {
         }
         let settings = self.options.settings.now();
         let row = self.options.table.now().get(&session).cloned();
-        if row.is_some_and(|row| settings.hooks.enabled && settings.reads(&row.state)) {
+        if row.is_some_and(|row| settings.hooks.enabled && settings.may_read(&row.state)) {
             self.notice(session, SignalKind::McpDisconnect);
         }
     }
@@ -97,7 +97,7 @@ impl Hooks {
             if kind == SignalKind::McpDisconnect && has_ended(&session) {
                 if let Ok(handle) = supervisor.resolve(session.clone()).await {
                     handle.wake();
-                    let _ = handle.taken_in(RECORD).await;
+                    let _ = handle.wait_until_handled(RECORD).await;
                 }
                 if has_ended(&session) {
                     return;

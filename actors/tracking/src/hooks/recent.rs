@@ -44,7 +44,7 @@ impl RecentHooks {
     }
 
     /// Notes activity of a session. Returns true if it is to be recorded, because none was within the interval.
-    pub(super) fn activity(&self, session: &SessionId, at: Timestamp, interval_ms: i64) -> bool {
+    pub(super) fn note_activity(&self, session: &SessionId, at: Timestamp, interval_ms: i64) -> bool {
         let mut inner = self.lock();
         if inner.active.get(session).is_some_and(|last| at.since_ms(*last) < interval_ms) {
             return false;
@@ -57,12 +57,12 @@ impl RecentHooks {
     }
 
     /// Notes the end of a session, so that the next activity is recorded.
-    pub(super) fn ended(&self, session: &SessionId) {
+    pub(super) fn note_end(&self, session: &SessionId) {
         self.lock().active.remove(session);
     }
 
     /// Notes where a session's hook was called.
-    pub(super) fn works_in(&self, session: &SessionId, place: &Place) {
+    pub(super) fn note_place(&self, session: &SessionId, place: &Place) {
         let mut inner = self.lock();
         if inner.places.len() >= SESSIONS && !inner.places.contains_key(session) {
             inner.places.clear();
@@ -71,7 +71,7 @@ impl RecentHooks {
     }
 
     /// Where a session's hook was last called, for sessions whose transcript has not named a directory yet.
-    pub(super) fn place(&self, session: &SessionId) -> Option<Place> {
+    pub(super) fn last_place(&self, session: &SessionId) -> Option<Place> {
         self.lock().places.get(session).cloned()
     }
 
@@ -99,13 +99,14 @@ mod tests {
     #[test]
     fn activity_is_recorded_once_per_interval() {
         let (recent, session) = (RecentHooks::default(), SessionId::new("a").unwrap());
-        let told: Vec<bool> = [0, 59, 60, 61, 119, 120].map(|at| recent.activity(&session, Timestamp(at), 60)).to_vec();
+        let told: Vec<bool> =
+            [0, 59, 60, 61, 119, 120].map(|at| recent.note_activity(&session, Timestamp(at), 60)).to_vec();
         assert_eq!(told, [true, false, true, false, false, true]);
-        assert!(recent.activity(&SessionId::new("b").unwrap(), Timestamp(61), 60));
-        recent.ended(&session);
-        assert!(recent.activity(&session, Timestamp(121), 60), "the first after an end");
+        assert!(recent.note_activity(&SessionId::new("b").unwrap(), Timestamp(61), 60));
+        recent.note_end(&session);
+        assert!(recent.note_activity(&session, Timestamp(121), 60), "the first after an end");
         for number in 0..3 * SESSIONS {
-            recent.activity(&SessionId::new(&format!("s{number}")).unwrap(), Timestamp(0), 60);
+            recent.note_activity(&SessionId::new(&format!("s{number}")).unwrap(), Timestamp(0), 60);
         }
         assert!(recent.lock().active.len() <= SESSIONS);
     }

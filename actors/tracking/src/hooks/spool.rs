@@ -55,7 +55,7 @@ pub(super) enum Unfit {
 }
 
 impl Spool {
-    pub(super) fn of(home: &Path) -> Self {
+    pub(super) fn new(home: &Path) -> Self {
         Self { folder: home.join(SPOOL) }
     }
 
@@ -236,7 +236,7 @@ mod tests {
 
     fn world() -> (tempfile::TempDir, Spool) {
         let home = tempfile::tempdir().unwrap();
-        let spool = Spool::of(home.path());
+        let spool = Spool::new(home.path());
         fs::create_dir(&spool.folder).unwrap();
         (home, spool)
     }

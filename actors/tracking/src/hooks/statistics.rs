@@ -85,7 +85,7 @@ impl Statistics {
     }
 
     /// Counts a hook.
-    pub(super) fn called(&self, event: &str, at: i64) {
+    pub(super) fn count_call(&self, event: &str, at: i64) {
         let mut counted = self.lock();
         let event = counted.event(event);
         event.calls += 1;
@@ -94,7 +94,7 @@ impl Statistics {
 
     /// Counts a hook from the spool with the reason why it was left there and how long it had waited. Without a daemon
     /// it did not wait.
-    pub(super) fn failed(&self, event: &str, why: &str, took_us: u64) {
+    pub(super) fn count_spooled(&self, event: &str, why: &str, took_us: u64) {
         let why = if WHY.contains(&why) { why } else { OTHERS };
         let mut counted = self.lock();
         let event = counted.event(event);
@@ -105,28 +105,28 @@ impl Statistics {
     }
 
     /// Counts an ignored hook.
-    pub(super) fn ignored(&self, why: &str) {
+    pub(super) fn count_ignored(&self, why: &str) {
         let mut counted = self.lock();
         counted.is_new = true;
         *counted.ignored.entry(why.to_owned()).or_default() += 1;
     }
 
     /// Counts files of the spool that were put aside.
-    pub(super) fn unreadable(&self, files: u64) {
+    pub(super) fn count_unreadable(&self, files: u64) {
         let mut counted = self.lock();
         counted.is_new |= files > 0;
         counted.unreadable += files;
     }
 
     /// Counts dropped signals.
-    pub(super) fn dropped(&self, signals: u64) {
+    pub(super) fn count_dropped(&self, signals: u64) {
         let mut counted = self.lock();
         counted.is_new |= signals > 0;
         counted.dropped += signals;
     }
 
     /// Records how long a hook took.
-    pub(super) fn took(&self, took: &HookTook) {
+    pub(super) fn record_duration(&self, took: &HookTook) {
         self.lock().event(&took.event).took(took.us);
     }
 
@@ -141,11 +141,11 @@ impl Statistics {
             (counted.is_new, counted.kept_at) = (false, Some(Instant::now()));
         }
         let times = self.lock().events.iter().map(|(name, event)| (name.clone(), event.times_us.clone())).collect();
-        Some(Saved { shown: self.shown(), times_us: times })
+        Some(Saved { shown: self.to_answer(), times_us: times })
     }
 
     /// Returns the counts as answered, without what lies in the spool.
-    pub(super) fn shown(&self) -> HookStats {
+    pub(super) fn to_answer(&self) -> HookStats {
         let counted = self.lock();
         let event = |event: &Event| {
             let mut times: Vec<u64> = event.times_us.iter().copied().collect();
@@ -233,20 +233,20 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let statistics = Statistics::open(home.path(), Timestamp(1_000));
         assert!(statistics.take_unsaved(true).is_none(), "nothing was counted");
-        statistics.called("Stop", 2_000);
-        statistics.called("Stop", 1_500);
-        statistics.failed("Stop", "timeout", 1);
-        statistics.failed("Stop", "whatever\u{1b}", 1);
-        statistics.ignored("own");
-        statistics.unreadable(2);
-        statistics.dropped(3);
+        statistics.count_call("Stop", 2_000);
+        statistics.count_call("Stop", 1_500);
+        statistics.count_spooled("Stop", "timeout", 1);
+        statistics.count_spooled("Stop", "whatever\u{1b}", 1);
+        statistics.count_ignored("own");
+        statistics.count_unreadable(2);
+        statistics.count_dropped(3);
         for us in 1..=TIMES as u64 + 100 {
-            statistics.took(&HookTook { event: "Stop".to_owned(), us });
+            statistics.record_duration(&HookTook { event: "Stop".to_owned(), us });
         }
         save(home.path(), &statistics.take_unsaved(false).unwrap());
-        statistics.ignored("own");
+        statistics.count_ignored("own");
         assert!(statistics.take_unsaved(false).is_none(), "kept a moment ago");
-        let again = Statistics::open(home.path(), Timestamp(9_000)).shown();
+        let again = Statistics::open(home.path(), Timestamp(9_000)).to_answer();
         let stop = &again.events["Stop"];
         assert_eq!((stop.calls, stop.last_at.as_deref()), (2, Some("1970-01-01T00:00:02.000Z")));
         assert_eq!((stop.p50_us, stop.p95_us, stop.p99_us), (Some(600), Some(1_050), Some(1_090)));
@@ -254,17 +254,17 @@ mod tests {
         assert_eq!((again.unreadable, again.dropped, again.ignored["own"]), (2, 3, 1));
         assert_eq!(again.since, "1970-01-01T00:00:01.000Z");
         std::fs::write(home.path().join(FILE), "{\"events\": 7").unwrap();
-        assert_eq!(Statistics::open(home.path(), Timestamp(9_000)).shown().since, "1970-01-01T00:00:09.000Z");
+        assert_eq!(Statistics::open(home.path(), Timestamp(9_000)).to_answer().since, "1970-01-01T00:00:09.000Z");
     }
 
     #[test]
     fn whoever_gave_up_counts_among_the_slow_ones() {
         let home = tempfile::tempdir().unwrap();
         let statistics = Statistics::open(home.path(), Timestamp(0));
-        statistics.took(&HookTook { event: "Stop".to_owned(), us: 3_000 });
-        statistics.failed("Stop", "timeout", 60_000);
-        statistics.failed("Stop", "absent", 1_000);
-        let stop = &statistics.shown().events["Stop"];
+        statistics.record_duration(&HookTook { event: "Stop".to_owned(), us: 3_000 });
+        statistics.count_spooled("Stop", "timeout", 60_000);
+        statistics.count_spooled("Stop", "absent", 1_000);
+        let stop = &statistics.to_answer().events["Stop"];
         assert_eq!((stop.p50_us, stop.p99_us), (Some(3_000), Some(60_000)));
     }
 
@@ -273,11 +273,11 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let statistics = Statistics::open(home.path(), Timestamp(0));
         for number in 0..10 * EVENTS {
-            statistics.called(&format!("Event{number}"), 0);
+            statistics.count_call(&format!("Event{number}"), 0);
         }
-        statistics.called("with a prompt in it", 0);
-        statistics.called("", 0);
-        let shown = statistics.shown();
+        statistics.count_call("with a prompt in it", 0);
+        statistics.count_call("", 0);
+        let shown = statistics.to_answer();
         assert_eq!(shown.events.len(), EVENTS + 1);
         assert_eq!(shown.events["other"].calls as usize, 9 * EVENTS + 2);
     }

@@ -8,8 +8,8 @@ use baton_conversation::record::SessionId;
 use baton_conversation::transcript::Sink;
 use baton_events::schema::item;
 
+use super::append_state::AppendState;
 use super::fresh::Held;
-use super::tally::Tally;
 use baton_store::chunks;
 use baton_store::chunks::{Append, Batch, ChunkStore, Header, ManifestId};
 
@@ -20,7 +20,7 @@ pub(super) struct ConversationBuilder<'a> {
     session: &'a SessionId,
     batch: Batch,
     prior: Option<ManifestId>,
-    pub(super) tally: Tally,
+    pub(super) append_state: AppendState,
     /// True if a new item withdraws a prompt. The hash does not show that, and the withdrawn prompt would still be
     /// found.
     pub(super) withdraws: bool,
@@ -42,7 +42,7 @@ pub(super) struct Written {
     pub(super) manifest: ManifestId,
     /// The new items, if they are held.
     pub(super) held: Option<Held>,
-    pub(super) tally: Tally,
+    pub(super) append_state: AppendState,
 }
 
 impl<'a> ConversationBuilder<'a> {
@@ -52,7 +52,7 @@ impl<'a> ConversationBuilder<'a> {
             session,
             batch: chunks.batch(),
             prior: None,
-            tally: Tally::default(),
+            append_state: AppendState::default(),
             withdraws: false,
             state: State::Held { items: Vec::new(), weight: 0 },
             failed: None,
@@ -60,14 +60,19 @@ impl<'a> ConversationBuilder<'a> {
     }
 
     /// Continues the conversation of `prior`.
-    pub(super) fn continuing(chunks: &ChunkStore, session: &'a SessionId, prior: ManifestId, tally: Tally) -> Self {
-        Self { prior: Some(prior), tally, ..Self::new(chunks, session) }
+    pub(super) fn continuing(
+        chunks: &ChunkStore,
+        session: &'a SessionId,
+        prior: ManifestId,
+        append_state: AppendState,
+    ) -> Self {
+        Self { prior: Some(prior), append_state, ..Self::new(chunks, session) }
     }
 
     /// Returns the hash of all items except withdrawn prompts. If there are any, computes it from all items, because the
     /// prompts are only known at the end.
     pub(super) fn hash(&mut self) -> Result<ContentHash, chunks::Error> {
-        if let Some(hash) = self.tally.hash() {
+        if let Some(hash) = self.append_state.hash() {
             return Ok(hash);
         }
         let mut hasher = ContentHasher::default();
@@ -77,7 +82,7 @@ impl<'a> ConversationBuilder<'a> {
         if self.prior.is_some() {
             self.spill()?;
         }
-        let Tally { withdrawn, .. } = &self.tally;
+        let AppendState { withdrawn, .. } = &self.append_state;
         match &self.state {
             State::Held { items, .. } => {
                 items.iter().filter(|item| !withdrawn.is_withdrawn(item)).for_each(|item| hasher.item(item));
@@ -97,7 +102,7 @@ impl<'a> ConversationBuilder<'a> {
                 })?;
             }
         }
-        self.tally.settle(hasher.clone());
+        self.append_state.settle(hasher.clone());
         Ok(hasher.finish())
     }
 
@@ -117,7 +122,7 @@ impl<'a> ConversationBuilder<'a> {
             }
         };
         let manifest = append.finish(&mut self.batch, header)?;
-        Ok(Written { batch: self.batch, manifest, held, tally: self.tally })
+        Ok(Written { batch: self.batch, manifest, held, append_state: self.append_state })
     }
 
     fn add(&mut self, item: Item) -> Result<(), chunks::Error> {
@@ -150,7 +155,7 @@ impl Sink for ConversationBuilder<'_> {
     }
 
     fn item(&mut self, item: Item) {
-        self.tally.note(&item);
+        self.append_state.note(&item);
         self.withdraws |= matches!(item.body, Body::Meta(Meta::Withdrawn(_)));
         if self.failed.is_none() {
             self.failed = self.add(item).err();
@@ -224,9 +229,12 @@ mod tests {
             let first = first.written(Header::default()).unwrap();
             let prior = first.manifest;
             first.batch.commit().unwrap();
-            let mut second = ConversationBuilder::continuing(&chunks, &session, prior, first.tally);
+            let mut second = ConversationBuilder::continuing(&chunks, &session, prior, first.append_state);
             more.iter().for_each(|item| second.item(item.clone()));
-            assert_eq!((second.hash().unwrap(), second.tally.count), (ContentHash::digest(&all), all.len() as u64));
+            assert_eq!(
+                (second.hash().unwrap(), second.append_state.count),
+                (ContentHash::digest(&all), all.len() as u64)
+            );
             assert_eq!(second.hash().unwrap(), ContentHash::digest(&all), "as often as it is asked for");
             let written = second.written(Header::default()).unwrap();
             assert_eq!(written.manifest, manifest, "{kept} and {new} of {chars}");

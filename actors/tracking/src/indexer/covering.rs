@@ -40,8 +40,8 @@ impl Handle {
         tokio::time::timeout(within, covering).await.unwrap_or(Err(CallError::TimedOut))
     }
 
-    /// Sessions of whose new content the memory has put off what is wanted.
-    pub fn owed(&self, want: Want) -> Vec<SessionId> {
+    /// Sessions whose wanted new content the memory has put off.
+    pub fn put_off(&self, want: Want) -> Vec<SessionId> {
         self.large.owed(want == Want::Whole)
     }
 

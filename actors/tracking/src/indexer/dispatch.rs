@@ -13,7 +13,7 @@ use super::job::{self, JobGate};
 use super::sync_batch::PendingJob;
 use super::under_way::UnderWay;
 use super::{JobOutcome, JobRequest, Msg, State, report};
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 use baton_base::limits;
 use baton_base::throttle::{Permit, Throttle};
 
@@ -58,11 +58,11 @@ impl State {
     fn begin(&self, request: Box<JobRequest>, myself: ActorRef<Msg>) {
         let (chunks, at_work, queue) = (self.options.chunks.clone(), self.at_work.clone(), self.urgent_queue.clone());
         let (under_way, gate, slot) = (self.under_way.clone(), self.gate(), self.slot.clone());
-        let tallies = self.caches.tallies.clone();
+        let append_states = self.caches.append_states.clone();
         baton_base::task::spawn(async move {
             let pending = PendingJob::new(&request, under_way);
             let room = at_work.acquire_owned().await;
-            let preparing = move || job::prepare(&request, &chunks, &tallies, &gate);
+            let preparing = move || job::prepare(&request, &chunks, &append_states, &gate);
             let prepared = baton_base::task::spawn_blocking(preparing).await;
             drop(room);
             queue.add(prepared, pending).await;
@@ -84,8 +84,8 @@ impl State {
                 let room = wait_turn(&throttle, &caches.fresh, &hurried).await;
                 let is_asked = room.is_none();
                 let (request, chunks, gate) = (request.clone(), chunks.clone(), gate.clone());
-                let tallies = caches.tallies.clone();
-                let preparing = move || job::prepare(&request, &chunks, &tallies, &gate);
+                let append_states = caches.append_states.clone();
+                let preparing = move || job::prepare(&request, &chunks, &append_states, &gate);
                 let prepared = baton_base::task::spawn_blocking(preparing).await;
                 drop(room);
                 // Other background jobs would fail alike. Keep this one here until the disk has room.
@@ -121,7 +121,7 @@ async fn wait_turn(throttle: &Throttle, fresh: &FreshConversations, hurried: &No
 fn no_room(prepared: &Result<Result<job::Prepared, JobOutcome>, tokio::task::JoinError>) -> Option<&str> {
     match prepared {
         Ok(Err(JobOutcome::Failed { why: FailureReason::NotStored, reason, .. }))
-            if Obstacle::in_message(reason).is_of_the_disk() =>
+            if IoCause::in_message(reason).is_of_the_disk() =>
         {
             Some(reason)
         }

@@ -22,9 +22,9 @@ use baton_events::session::{Complete, EpisodeRef, FailureReason, FileIdentity, S
 
 pub(super) mod stored;
 
+use super::append_state::{AppendState, AppendStates};
 use super::conversation_builder::{ConversationBuilder, Written};
 use super::fresh::FreshConversations;
-use super::tally::{Tallies, Tally};
 use super::{JobOutcome, JobRequest};
 use baton_config::settings::SettingsReader;
 use baton_journal::session_table::TableReader;
@@ -52,13 +52,13 @@ pub(super) struct Prepared {
 pub(super) fn prepare(
     request: &JobRequest,
     chunks: &ChunkStore,
-    tallies: &Tallies,
+    append_states: &AppendStates,
     gate: &JobGate,
 ) -> Result<Prepared, JobOutcome> {
     let effect = request.job.effect;
     // Look up the episode to continue only now: it may have been redacted since the job was queued.
     let Some(row) = gate.owed_row(request) else { return Err(JobOutcome::LetGo { effect }) };
-    index(request, row.state.episode.as_ref(), chunks, tallies).map_err(|stop| match stop {
+    index(request, row.state.episode.as_ref(), chunks, append_states).map_err(|stop| match stop {
         Stop::Failed(why, reason) => JobOutcome::Failed { effect, why, reason },
         Stop::Rewritten(identity) => JobOutcome::Rewritten { effect, identity },
     })
@@ -70,7 +70,7 @@ pub(super) struct Caches {
     /// For the memory.
     pub(super) fresh: Arc<FreshConversations>,
     /// For the session's next job.
-    pub(super) tallies: Arc<Tallies>,
+    pub(super) append_states: Arc<AppendStates>,
 }
 
 /// Makes the written conversations durable and returns the outcomes in the same order. A job is complete only if this
@@ -78,21 +78,21 @@ pub(super) struct Caches {
 pub(super) fn store(all: Vec<Prepared>, caches: &Caches) -> Vec<JobOutcome> {
     let (mut batches, mut rest) = (Vec::new(), Vec::new());
     for Prepared { session, complete, written } in all {
-        let left = written.map(|Written { batch, manifest, held, tally }| {
+        let left = written.map(|Written { batch, manifest, held, append_state }| {
             batches.push(batch);
-            (manifest, held, tally)
+            (manifest, held, append_state)
         });
         rest.push((session, complete, left));
     }
     let mut committed = Batch::commit_together(batches).into_iter();
     let outcome = |(session, complete, left): (SessionId, Complete, Option<_>)| {
-        let Some((manifest, held, tally)) = left else { return JobOutcome::Complete(Box::new(complete)) };
+        let Some((manifest, held, append_state)) = left else { return JobOutcome::Complete(Box::new(complete)) };
         // There is one result per batch.
         if let Err(error) = committed.next().unwrap_or(Ok(())) {
             let (effect, why) = (complete.effect, FailureReason::NotStored);
             return JobOutcome::Failed { effect, why, reason: error.to_string() };
         }
-        caches.tallies.put(session, manifest, tally);
+        caches.append_states.put(session, manifest, append_state);
         if let Some(held) = held {
             caches.fresh.put(manifest, held);
         }
@@ -105,7 +105,7 @@ fn index(
     request: &JobRequest,
     prior: Option<&EpisodeRef>,
     chunks: &ChunkStore,
-    tallies: &Tallies,
+    append_states: &AppendStates,
 ) -> Result<Prepared, Stop> {
     let job = &request.job;
     let prepared = |complete, written| Prepared { session: request.session.clone(), complete, written };
@@ -117,7 +117,7 @@ fn index(
             Err(Stop::Failed(FailureReason::StoredUnreadable, reason))
         });
     }
-    let continued = continued(request, prior, chunks, tallies).filter(|_| !request.anew);
+    let continued = continued(request, prior, chunks, append_states).filter(|_| !request.anew);
     let (mut builder, mut start) =
         continued.unwrap_or_else(|| (ConversationBuilder::new(chunks, &request.session), beginning(request)));
     let done = match read(request, &mut builder, &start) {
@@ -127,8 +127,8 @@ fn index(
         }
         done => done?,
     };
-    (start.cursor, start.tail, builder.tally.open) = (done.cursor, done.tail, done.open);
-    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.tally.count);
+    (start.cursor, start.tail, builder.append_state.open) = (done.cursor, done.tail, done.open);
+    let (hash, items) = (builder.hash().map_err(not_stored)?, builder.append_state.count);
     let complete = |stored| Complete {
         effect: job.effect,
         generation: job.generation,
@@ -139,7 +139,7 @@ fn index(
     };
     let unchanged = |prior: &&_| same_content(prior, &hash, request.filter_version);
     // The hash covers neither unreadable lines nor withdrawn prompts, so these must be stored even if it is unchanged.
-    let unread = builder.tally.unread.clone();
+    let unread = builder.append_state.unread.clone();
     if is_shortened && prior.filter(unchanged).is_some() {
         return Ok(prepared(complete(None), None));
     }
@@ -188,7 +188,7 @@ fn continued<'a>(
     request: &'a JobRequest,
     prior: Option<&EpisodeRef>,
     chunks: &'a ChunkStore,
-    tallies: &Tallies,
+    append_states: &AppendStates,
 ) -> Option<(ConversationBuilder<'a>, Start)> {
     let prior = prior?;
     if prior.generation != request.job.generation || prior.filter_version != request.filter_version {
@@ -200,20 +200,20 @@ fn continued<'a>(
         if manifest.header.item_version < ITEM_VERSION || manifest.header.shortened {
             return Ok(None);
         }
-        let tally = match tallies.get(&request.session, &prior.manifest) {
-            Some(tally) => tally,
+        let append_state = match append_states.get(&request.session, &prior.manifest) {
+            Some(append_state) => append_state,
             None => {
                 let stored = conversation::Stored::open(chunks, &request.session, &prior.manifest).map_err(told)?;
-                let mut tally = Tally::default();
+                let mut append_state = AppendState::default();
                 for item in stored.items() {
                     let item = item.map_err(told)?;
-                    tally.note(&item);
-                    tally.open.note(&item);
+                    append_state.note(&item);
+                    append_state.open.note(&item);
                 }
-                tally
+                append_state
             }
         };
-        let builder = ConversationBuilder::continuing(chunks, &request.session, prior.manifest, tally);
+        let builder = ConversationBuilder::continuing(chunks, &request.session, prior.manifest, append_state);
         let cursor = manifest.header.cursor;
         let tail = hex::decode(&manifest.header.tail).map(TailDigest).ok_or("its digest is not readable")?;
         Ok(Some((builder, Start { cursor, tail, ..beginning(request) })))
@@ -225,7 +225,7 @@ fn continued<'a>(
 }
 
 fn read(request: &JobRequest, builder: &mut ConversationBuilder<'_>, start: &Start) -> Result<Done, Stop> {
-    match transcript_reader::items(start, builder.tally.open.clone(), request.job.to, builder) {
+    match transcript_reader::items(start, builder.append_state.open.clone(), request.job.to, builder) {
         Pass::Read(done) => Ok(*done),
         Pass::Rewritten { identity } => Err(Stop::Rewritten(identity)),
         Pass::Gone => Err(Stop::Failed(FailureReason::Gone, format!("{} is gone", start.path))),

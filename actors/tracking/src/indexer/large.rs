@@ -1,7 +1,7 @@
-//! Conversations so long that going through one would hold up others: put off until the memory has nothing else to do,
-//! abandoned when a caller waits for something else, and left alone for a while after each attempt.
+//! Large conversations, which would hold up others: put off until the memory is idle, abandoned when a caller waits for
+//! something else, and left alone for a while after each attempt.
 //!
-//! Nothing is lost by that: the memory's checkpoint stays before them, so a daemon that was killed comes to them again.
+//! Nothing is lost: the memory's checkpoint stays before them, so they are taken up again after a kill.
 //!
 //! # Decisions
 //!
@@ -9,11 +9,11 @@
 //!   keeps the end of it and adds the new turns. Everything else (episode, facts, outcomes) is made of all of a
 //!   conversation, once nothing was added for 2 s, or after 30 s. A large one (2,000 items, or 8 MB) is put off
 //!   altogether if the memory does not have its end, as after a start.
-//! - What is put off is made when nothing else is to be taken in, and abandoned when a caller waits for something else:
-//!   at first at once, then after twice as long each time, up to 2 s; once it was put off for ten minutes, no more. It
-//!   rests ten times as long as it took, unless a caller waits for it. The checkpoint stays before what is put off, so a
-//!   killed daemon comes to it again. A query that waits for everything waits 1 s for one that was active within five
-//!   minutes; a close waits as long as it takes.
+//! - A conversation that was put off is processed when nothing else is pending, and abandoned when a caller waits for
+//!   something else: at first at once, then after twice as long each time, up to 2 s; after ten minutes it is no longer
+//!   abandoned. It rests ten times as long as it took, unless a caller waits for it. The checkpoint stays before what
+//!   is put off, so a killed daemon comes to it again. A query that waits for everything waits 1 s for one that was
+//!   active within five minutes; a close waits as long as it takes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard};
@@ -35,15 +35,15 @@ const PATIENCE_MIN: Duration = Duration::from_millis(100);
 const PATIENCE_MAX: Duration = Duration::from_secs(2);
 /// … unless it was put off for this long: then it is finished.
 const PUT_OFF_MAX: Duration = Duration::from_secs(600);
-/// A conversation whose turns are in the memory is gone through once nothing was added for this long, because it would be
-/// in the way of what is added next, …
+/// A conversation whose turns are in the memory is processed once nothing was added for this long, because processing
+/// would delay the next addition, ……
 const QUIET: Duration = Duration::from_secs(2);
 /// … or after this time at most.
 const QUIET_MAX: Duration = Duration::from_secs(30);
 
 impl Handle {
     /// Large sessions that queries do not index again for the time being.
-    pub fn let_alone(&self) -> BTreeSet<SessionId> {
+    pub fn left_alone(&self) -> BTreeSet<SessionId> {
         self.large.let_alone(Instant::now())
     }
 }
@@ -120,7 +120,7 @@ impl LargeConversations {
         entry.since.get_or_insert_with(|| (event, Instant::now()));
     }
 
-    /// Says whether the memory can add turns to a session without going through the conversation.
+    /// Sets whether the memory can add turns to a session without processing the whole conversation.
     pub(super) fn set_open(&self, session: &SessionId, is_open: bool) {
         let mut all = self.lock();
         match is_open {
@@ -129,7 +129,7 @@ impl LargeConversations {
         };
     }
 
-    /// True if it can.
+    /// True if the memory can add turns to the session directly.
     pub(super) fn is_open(&self, session: &SessionId) -> bool {
         self.lock().open.contains(session)
     }
@@ -162,7 +162,7 @@ impl LargeConversations {
         self.lock().entries.get(session).is_some_and(|entry| entry.since.is_some())
     }
 
-    /// Sessions of which it lacks turns, or with `rest` anything.
+    /// Sessions whose turns are missing, or with `rest` anything.
     pub(super) fn owed(&self, rest: bool) -> Vec<SessionId> {
         let all = self.lock();
         let owed = all.entries.iter().filter(|(_, entry)| entry.since.is_some());
@@ -209,7 +209,7 @@ impl LargeConversations {
     }
 
     /// Records that a session was taken in, and how long it took.
-    pub(super) fn taken_in(&self, session: &SessionId, took: Duration) {
+    pub(super) fn note_taken_in(&self, session: &SessionId, took: Duration) {
         let mut all = self.lock();
         let entry = all.entries.entry(session.clone()).or_default();
         *entry = Entry::default();
@@ -217,7 +217,7 @@ impl LargeConversations {
     }
 
     /// Records that an attempt was abandoned after this time.
-    pub(super) fn gave_way(&self, session: &SessionId, took: Duration) {
+    pub(super) fn note_abandoned(&self, session: &SessionId, took: Duration) {
         let mut all = self.lock();
         let entry = all.entries.entry(session.clone()).or_default();
         entry.patience = took.saturating_mul(2).clamp(PATIENCE_MIN, PATIENCE_MAX);
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!((large.first(), large.owed(true).len()), (Some(Position(7)), 2));
         assert_eq!(large.next(Awaited::default(), now), Some((a.clone(), Duration::ZERO)), "the first event counts");
         let minute = Duration::from_secs(60);
-        large.taken_in(&a, minute);
+        large.note_taken_in(&a, minute);
         assert_eq!(
             (large.first(), large.next(Awaited::default(), now)),
             (Some(Position(8)), Some((b.clone(), Duration::ZERO)))
@@ -264,7 +264,7 @@ mod tests {
         assert!(large.pause(now).unwrap() >= minute * REST);
         let later = now + minute * (REST + 1);
         assert_eq!((large.next(Awaited::default(), later).is_some(), large.pause(later)), (true, Some(Duration::ZERO)));
-        large.taken_in(&a, Duration::ZERO);
+        large.note_taken_in(&a, Duration::ZERO);
         assert_eq!((large.let_alone(later).len(), large.pause(later), large.first()), (0, None, None));
     }
 
@@ -283,7 +283,7 @@ mod tests {
         large.owe(&a, Position(4));
         large.owe_rest(&a, Position(5));
         assert_eq!(large.first_without_turns(), Some(Position(3)), "an event between could not be added");
-        large.taken_in(&a, Duration::ZERO);
+        large.note_taken_in(&a, Duration::ZERO);
         assert_eq!((large.first(), large.is_open(&a)), (None, true));
         large.forget(&a);
         assert!(!large.is_open(&a));
@@ -299,12 +299,12 @@ mod tests {
             (Duration::from_millis(300), Duration::from_millis(600)),
             (Duration::MAX, PATIENCE_MAX),
         ] {
-            large.gave_way(&a, took);
+            large.note_abandoned(&a, took);
             assert_eq!((patience(), large.first()), (expected, Some(Position(1))), "it is owed still");
         }
         let later = Instant::now() + 2 * PUT_OFF_MAX;
         assert_eq!(large.next(whole(9), later).unwrap().1, Duration::MAX, "it comes to its end some time");
-        large.taken_in(&a, Duration::MAX);
+        large.note_taken_in(&a, Duration::MAX);
         large.owe(&a, Position(2));
         assert_eq!(patience(), Duration::ZERO);
     }

@@ -1,4 +1,4 @@
-//! Conversations that the memory cannot take in, because they make it panic or cannot be read. They are left out of
+//! Conversations that the memory cannot index, because they make it panic or cannot be read. They are left out of
 //! searches and named in `status`, so that one does not block all others. A new episode of the session is tried again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +39,7 @@ impl Handle {
     }
 
     /// Sessions that are searchable, but some of whose parts could not be made.
-    pub fn partly(&self) -> BTreeMap<SessionId, Vec<&'static str>> {
+    pub fn partly_indexed(&self) -> BTreeMap<SessionId, Vec<&'static str>> {
         self.left_out.parts.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
     }
 }
@@ -124,8 +124,8 @@ impl LeftOut {
         self.unread().iter().map(|(session, why)| (session.clone(), why.clone())).collect()
     }
 
-    /// Records what the head of the session's stored conversation says: transcript lines that it lacks, and an earlier
-    /// version's items.
+    /// Records from the manifest of the session's stored conversation which transcript lines it lacks, and whether its
+    /// items are of an earlier version.
     pub(super) fn look_at(&self, chunks: &ChunkStore, session: &SessionId, current: Option<&ManifestId>) {
         let header = current.and_then(|current| chunks.manifest(session, current).ok()).map(|manifest| manifest.header);
         // Reading a shortened one again would store nothing.

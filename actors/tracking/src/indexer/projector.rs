@@ -230,7 +230,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             }
             wait = match self.advance() {
                 Ok(wait) => {
-                    self.went_well();
+                    self.note_success();
                     wait
                 }
                 Err(error) => {
@@ -255,7 +255,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let is_backfill = more || (self.options.is_backfill)();
         self.store.set_filling(is_backfill);
         let taken = self.taken_in();
-        // Nobody can wait for sessions of others, so they are not kept from searches any longer.
+        // No caller can wait for sessions of others, so commit them without delay.
         let is_awaited =
             self.waiting.iter().any(|wait| wait.at_least <= taken.of(wait.want)) || self.others.is_commit_due();
         // Without changes the commit only publishes the position.

@@ -13,7 +13,7 @@ use super::projector::{self, Port, Projector};
 use super::{Handle, Options};
 use baton_memory::Searcher;
 
-/// Interval at which a waiting caller is asked whether to go on.
+/// Interval at which a waiting caller's `go_on` is called.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A memory in a folder of its own, which the caller owns.
@@ -29,9 +29,13 @@ impl Rebuilt {
         port.map(Self).map_err(|error| error.to_string())
     }
 
-    /// Waits until it covers the log up to a position and returns a searcher pinned there. `go_on` is asked with the
-    /// progress; returns `None` if it says no. Blocks.
-    pub fn at(&self, position: Position, go_on: &mut dyn FnMut(Position) -> bool) -> Result<Option<Searcher>, String> {
+    /// Waits until it covers the log up to a position and returns a searcher pinned there. `go_on` is called with the
+    /// progress; returns `None` if it returns false. Blocks.
+    pub fn searcher_at(
+        &self,
+        position: Position,
+        go_on: &mut dyn FnMut(Position) -> bool,
+    ) -> Result<Option<Searcher>, String> {
         let (reply, mut covered) = oneshot::channel();
         self.0.ensure(position, projector::Want::Whole, reply);
         loop {

@@ -108,7 +108,7 @@ fn restore_conversation(
         item_version: ITEM_VERSION,
         cursor: done.cursor,
         tail: hex::encode(&done.tail.0),
-        unread: builder.tally.unread.clone(),
+        unread: builder.append_state.unread.clone(),
         shortened: false,
     };
     let written = builder.written(header).map_err(|error| error.to_string())?;

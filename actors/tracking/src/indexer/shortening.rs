@@ -1,8 +1,8 @@
 //! Shortens what is stored of a session's conversation to what its episode needs.
 //!
 //! New files are written durably beside the old ones; the caller records them and then lets the old ones be collected.
-//! The session is held in between, so that no job or collection runs. What is told of the session is computed from both,
-//! and the shorter one is used only if it is equal: episode, facts, outcomes, numbers.
+//! The session is held in between, so that no job or collection runs. Episode, facts, outcomes and numbers are computed
+//! from both, and the shorter one is used only if they are equal.
 
 use baton_conversation::item::Item;
 use baton_conversation::record::SessionId;
@@ -42,7 +42,7 @@ pub struct Sizes {
     pub after: u64,
 }
 
-/// A conversation, and what of it is needed.
+/// A conversation, and the items of it that are needed.
 struct Shortening {
     items: Vec<Item>,
     header: Header,
@@ -75,7 +75,7 @@ impl Handle {
         let Some(Shortening { items, header, .. }) = self.shortening(id, &row.state)? else { return Ok(None) };
         let mut builder = ConversationBuilder::new(&self.chunks, id);
         items.into_iter().for_each(|item| builder.item(item));
-        let items = builder.tally.count;
+        let items = builder.append_state.count;
         let written = builder.written(header).map_err(of_disk)?;
         let manifest = written.manifest;
         written.batch.commit().map_err(of_disk)?;
@@ -103,15 +103,15 @@ impl Handle {
             let item = item.map_err(of_conversation)?;
             weight += item.weight();
             if weight > WHOLE_BYTES {
-                // What is told of one that long is made of a part of it.
+                // The digest of one that long is made from a part of it.
                 return Ok(None);
             }
             items.push(item);
         }
         let answer = current_answer(state, episode).and_then(|answer| read_answer(&self.chunks, id, &answer));
-        let told = Told::of(&items, id, state, episode, answer.as_ref());
+        let told = DerivedData::of(&items, id, state, episode, answer.as_ref());
         let shorter =
-            shortened(&items, &told.episode, |left| Told::of(left, id, state, episode, answer.as_ref()) == told);
+            shortened(&items, &told.episode, |left| DerivedData::of(left, id, state, episode, answer.as_ref()) == told);
         let (long, short) = (encoded_bytes(&items)?, encoded_bytes(&shorter)?);
         if short >= long {
             return Ok(None);
@@ -147,17 +147,17 @@ fn of_conversation(error: conversation::Error) -> Error {
     }
 }
 
-/// Everything that is told of a session, but for its turns.
+/// Everything derived from a conversation except its turns.
 #[derive(PartialEq)]
-struct Told {
+struct DerivedData {
     episode: Episode,
     graph: Graph,
     outcomes: Outcomes,
     numbers: Metadata,
 }
 
-impl Told {
-    /// As the memory and `show` make it of these items.
+impl DerivedData {
+    /// Derives it from these items as the memory and `show` do.
     fn of(items: &[Item], id: &SessionId, state: &State, current: &EpisodeRef, answer: Option<&Answer>) -> Self {
         let episode = digest::digest(items, &Show::default());
         let project = state.place.as_ref().map(|place| place.project.as_str());
@@ -167,7 +167,7 @@ impl Told {
         let lines = if answer.is_some() { Lines::new(items, &Show::default()) } else { Lines::default() };
         let mut graph = baton_graph::graph(items, &episode, &surroundings);
         let outcomes = outcomes::outcomes(items, &episode, &surroundings);
-        // How much is stored is what changes.
+        // The amount that is stored changes.
         let numbers = Metadata::new(items, current.to);
         let numbers = Metadata { filtered_token_count: 0, llm_cost_estimate: 0.0, ..numbers };
         let episode = match answer {

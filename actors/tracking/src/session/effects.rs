@@ -61,7 +61,7 @@ impl State {
     pub(super) async fn done(&mut self, outcome: JobOutcome) -> Result<(), AppendError> {
         if self.in_flight != Some(outcome.effect()) {
             tracing::debug!(session = %self.id, "result of an outdated job ignored");
-            self.options.indexer.unwanted(&self.id, outcome.effect());
+            self.options.indexer.disown(&self.id, outcome.effect());
             return Ok(());
         }
         self.in_flight = None;
@@ -70,7 +70,7 @@ impl State {
                 let effect = complete.effect;
                 if let Err(rejection) = self.submit(&Command::Complete(*complete), None).await? {
                     tracing::warn!(session = %self.id, ?effect, %rejection, "result of an index job refused");
-                    self.options.indexer.unwanted(&self.id, effect);
+                    self.options.indexer.disown(&self.id, effect);
                 }
             }
             JobOutcome::Failed { effect, why, reason } => {

@@ -10,8 +10,8 @@ use baton_journal::AppendError;
 
 /// A step of a session's enrichment, to be recorded.
 #[derive(Clone, Debug)]
-pub enum Asking {
-    /// Somebody asked for the enrichment.
+pub enum EnrichmentStep {
+    /// A person asked for the enrichment.
     Wanted,
     /// A model call is about to be sent.
     Call(Box<CallModel>),
@@ -43,16 +43,20 @@ pub enum NotAsked {
 }
 
 /// The number of the call in flight, if any.
-pub type Asked = Result<Option<u32>, NotAsked>;
+pub type StepRecorded = Result<Option<u32>, NotAsked>;
 
 impl State {
-    pub(super) async fn asking(&mut self, asking: Asking, reply: RpcReplyPort<Asked>) -> Result<(), AppendError> {
+    pub(super) async fn asking(
+        &mut self,
+        asking: EnrichmentStep,
+        reply: RpcReplyPort<StepRecorded>,
+    ) -> Result<(), AppendError> {
         let command = match asking {
-            Asking::Wanted => Command::Enrich,
-            Asking::Call(call) => Command::CallModel(call),
-            Asking::Ended(taken) => Command::TakeAnswer(self.without_forgotten_answer(taken)),
-            Asking::Lost(id) => Command::LoseCall { id },
-            Asking::GiveUp { content, why } => Command::GiveUpEnrichment { content, why },
+            EnrichmentStep::Wanted => Command::Enrich,
+            EnrichmentStep::Call(call) => Command::CallModel(call),
+            EnrichmentStep::Ended(taken) => Command::TakeAnswer(self.without_forgotten_answer(taken)),
+            EnrichmentStep::Lost(id) => Command::LoseCall { id },
+            EnrichmentStep::GiveUp { content, why } => Command::GiveUpEnrichment { content, why },
         };
         let (answer, submitted) = match self.submit(&command, None).await {
             Ok(Ok(())) => {

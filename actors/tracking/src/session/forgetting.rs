@@ -1,5 +1,5 @@
-//! Tombstones: set, lifted, and passed on to subagents. Whoever forgets a session deletes what is stored of it, see
-//! [`crate::indexer`] and the query `forget`; if that is interrupted, the next start does.
+//! Tombstones: set, lifted, and passed on to subagents. What is stored of a session is deleted by [`crate::indexer`]
+//! and the query `forget`; if that is interrupted, by the next start.
 
 use baton_conversation::record::CommandId;
 use baton_conversation::transcript::Source;
@@ -85,7 +85,7 @@ impl State {
             let mut records = Marks::default();
             // An unreadable file yields no records and is not a copy.
             transcript_reader::look(&start, limits::COPY_HEAD_BYTES, &mut records);
-            let of = remains.copied_by(&id, records.0.into_iter())?;
+            let of = remains.original_by_marks(&id, records.0.into_iter())?;
             if let Err(error) = remains.keep_copy(id, of.clone()) {
                 tracing::warn!(%error, "copy of a forgotten session not noted");
             }

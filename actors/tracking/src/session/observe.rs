@@ -74,7 +74,7 @@ impl State {
         Ok(())
     }
 
-    /// True if nothing is to be recorded, not even where the file lies: the session is forgotten or untracked. The file
+    /// True if nothing may be recorded, not even the path of the file: the session is forgotten or untracked. The file
     /// is read when that ends.
     pub(super) fn is_at_rest(&self) -> bool {
         matches!(self.aggregate().state().phase, Phase::Forgotten | Phase::Unindexed(UnindexedReason::Untracked))
@@ -90,7 +90,7 @@ impl State {
                 let (known, file, offset, tail) =
                     (known.path.clone(), file.path.to_string(), state.read.offset, state.tail);
                 let comparing = baton_base::task::spawn_blocking(move || {
-                    transcript_reader::continues(source, &known, &file, offset, tail)
+                    transcript_reader::may_take_over(source, &known, &file, offset, tail)
                 });
                 matches!(tokio::time::timeout(limits::READ_PASS, comparing).await, Ok(Ok(true)))
             }
@@ -129,13 +129,13 @@ impl State {
 
     /// Reads from the session's offset to the current end of the file and records the counts. A file that grows faster
     /// than it is read is continued in a later turn. If the file was rewritten under a running index job, the job is
-    /// void, and its close is repeated. A session whose transcript tells that the person left the agent is closed.
+    /// void, and its close is repeated. A session whose transcript shows that the person left the agent is closed.
     pub(super) async fn read_to_end(&mut self) -> Result<(), AppendError> {
         let due = self.read_on().await?;
         self.repeat_close(due).await
     }
 
-    /// Returns the reason of the close that is due: of one whose job became void, or of one that the transcript tells.
+    /// Returns the reason of a due close: one whose job became void, or one that the transcript shows.
     async fn read_on(&mut self) -> Result<Option<CloseReason>, AppendError> {
         let mut void = None;
         let seen = self.dirty.take();

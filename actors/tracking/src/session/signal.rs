@@ -20,7 +20,7 @@ pub struct SignalCall {
 
 /// A step of a handoff, to be recorded.
 #[derive(Clone, Debug)]
-pub enum HandOver {
+pub enum HandoffStep {
     /// The session was offered this episode of another session.
     Offered {
         /// The episode's uuid.
@@ -73,12 +73,12 @@ impl State {
 
     pub(super) async fn hand_over(
         &mut self,
-        what: HandOver,
+        what: HandoffStep,
         reply: RpcReplyPort<Signalled>,
     ) -> Result<(), AppendError> {
         let command = match what {
-            HandOver::Offered { episode, from } => Command::Offer { episode, from },
-            HandOver::Claimed => Command::Claim,
+            HandoffStep::Offered { episode, from } => Command::Offer { episode, from },
+            HandoffStep::Claimed => Command::Claim,
         };
         let before = self.aggregate().version();
         let submitted = self.submit(&command, None).await;

@@ -87,13 +87,13 @@ impl Progress {
 }
 
 /// Order: promised to a query, then newest, then first come.
-type Place = (bool, Reverse<Timestamp>, u64);
+type QueuePosition = (bool, Reverse<Timestamp>, u64);
 
 pub(super) struct Backlog {
-    waiting: BTreeMap<Place, Entry>,
+    waiting: BTreeMap<QueuePosition, Entry>,
     /// Position of each waiting entry by session and kind, so a file that changes ten times while it waits is read
     /// once.
-    queued: BTreeMap<(SessionId, Kind), Place>,
+    queued: BTreeMap<(SessionId, Kind), QueuePosition>,
     /// The work of each session in flight.
     in_flight: BTreeMap<SessionId, Entry>,
     at_once: usize,
@@ -139,7 +139,7 @@ impl Backlog {
     }
 
     /// Replaces a waiting entry by a newer one. A promise to a query is kept.
-    fn renew(&mut self, key: (SessionId, Kind), place: Place, newer: Entry) {
+    fn renew(&mut self, key: (SessionId, Kind), place: QueuePosition, newer: Entry) {
         let Some(older) = self.waiting.remove(&place) else { return };
         self.progress.bytes_total = self.progress.bytes_total.saturating_sub(older.bytes) + newer.bytes;
         let work = match (older.work, newer.work) {
@@ -163,7 +163,7 @@ impl Backlog {
             return None;
         }
         // Skip sessions in flight, so that others need not wait for them.
-        let free = |(_, entry): &(&Place, &Entry)| !self.in_flight.contains_key(entry.work.session());
+        let free = |(_, entry): &(&QueuePosition, &Entry)| !self.in_flight.contains_key(entry.work.session());
         let place = self.waiting.iter().find(free).map(|(place, _)| *place)?;
         let entry = self.waiting.remove(&place)?;
         let work = entry.work.clone();

@@ -40,7 +40,7 @@ impl Degraded {
     }
 
     /// Describes the problem.
-    pub fn what(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Self::Actor { name: "indexer", until } => {
                 format!(
@@ -94,7 +94,7 @@ mod tests {
             (unreadable, "cannot be read: a hole", "log verify"),
         ];
         for (degraded, what, fix) in all {
-            let told = degraded.what();
+            let told = degraded.describe();
             assert!(told.contains(what) && told.contains("next try 1970"), "{told}");
             assert!(degraded.fix().contains(fix), "{}", degraded.fix());
         }

@@ -21,7 +21,7 @@ impl State {
             let row = table.get(work.session());
             let state = row.map_or(&unknown, |row| &row.state);
             // An unknown session has no project yet; its actor decides.
-            if row.is_some() && !settings.reads(state) {
+            if row.is_some() && !settings.may_read(state) {
                 return None;
             }
             let file = match &work {
@@ -55,7 +55,7 @@ impl State {
             self.hand_out(myself, work).await;
         }
         if self.backlog.wants_more() {
-            self.options.children.watcher.0.more();
+            self.options.children.watcher.0.request_page();
         }
         self.options.progress.send_if_modified(|shown| {
             let progress = self.backlog.progress();

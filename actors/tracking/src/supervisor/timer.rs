@@ -1,4 +1,4 @@
-//! What wakes the supervisor: timers, the end of questions, and a log that accepts writes again.
+//! Wakes the supervisor: timers, the end of questions, and a log that accepts writes again.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::backlog::Work;
 use super::failures::BudgetKey;
 use super::{Msg, State};
 use baton_base::clock::Clock;
-use baton_base::journal_health::Outage;
+use baton_base::journal_health::JournalHealth;
 use baton_base::limits;
 use baton_config::settings::SettingsReader;
 use baton_journal::session_table::TableReader;
@@ -114,7 +114,7 @@ pub(super) async fn resume_backlog(supervisor: ActorRef<Msg>, mut asked: watch::
 
 /// Probes the log while it accepts no writes, and reports when it does again. Waits before it reports: a nearly full
 /// disk accepts one write and refuses the next.
-pub(super) async fn watch_outage(supervisor: ActorRef<Msg>, outage: Outage) {
+pub(super) async fn watch_outage(supervisor: ActorRef<Msg>, outage: JournalHealth) {
     let mut changes = outage.changes();
     while changes.changed().await.is_ok() {
         while outage.lasts() {

@@ -1,4 +1,4 @@
-//! Decides whether a directory named by a client may be read. Whoever can write into it can put words into the memory.
+//! Decides whether a directory named by a client may be read: anyone who can write to it can put words into the memory.
 //!
 //! # Decisions
 //!
@@ -64,8 +64,8 @@ pub(super) fn check(agent: Agent, named: &Path, grounds: &Grounds) -> Result<Adm
 }
 
 /// Returns why a folder that an environment variable names for a part of an agent's transcripts is not read, by the rules
-/// of [`super::unfit`]. Blocks for short disk reads.
-pub fn unfit_folder(folder: &Path, works_in: &[String]) -> Option<String> {
+/// of [`super::why_unfit`]. Blocks for short disk reads.
+pub fn why_unfit_folder(folder: &Path, works_in: &[String]) -> Option<String> {
     let real = match fs::canonicalize(folder) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
         Err(error) => return Some(format!("it cannot be looked at: {error}")),

@@ -1,9 +1,9 @@
-//! Files in which an agent keeps a project's sessions inside the project: where they are read.
+//! Finds the files in which an agent keeps sessions inside a project, and decides whether they are read.
 //!
-//! They are never searched for: only projects are looked at that another agent's sessions name, or that a person named
-//! for it. A repository can bring such a file along, with words that nobody here has said. So a file is read only if it
-//! and the folders above it in the project are this user's own and no links, and git does not track it. The same goes
-//! for the files that SQLite keeps beside a database.
+//! Only projects that another agent's sessions or a person named are examined. A repository can contain such a file,
+//! with words that nobody here has said. So a file is read only if it and its parent folders in the project belong to
+//! this user and are no links, and git does not track it. The same applies to the files that SQLite keeps beside a
+//! database.
 //!
 //! # Decisions
 //!
@@ -31,14 +31,14 @@ const INDEX_BYTES: u64 = 512 * 1024 * 1024;
 const POINTER_BYTES: u64 = 4_096;
 /// Begins an index, before its version.
 const INDEX: &[u8] = b"DIRC";
-/// Versions whose names stand in full.
+/// Versions with unabbreviated names.
 const FULL_NAMES: &[&[u8]] = &[&[0, 0, 0, 2], &[0, 0, 0, 3]];
 /// Begins the names of files that hold a part of an index.
 const SHARED: &str = "sharedindex.";
-/// Stands beside an index while git changes it.
+/// Exists beside an index while git changes it.
 const LOCK: &str = "index.lock";
 
-/// Limit of projects that are looked at for files with sessions.
+/// Limit of projects that are examined for files with sessions.
 const PROJECTS_MAX: usize = 2_000;
 /// The origin of a root for the file in a project that another session has named, and in one that a person has named.
 const IN_PROJECT: [&str; 2] = ["project", "config.json"];
@@ -46,9 +46,9 @@ const IN_PROJECT: [&str; 2] = ["project", "config.json"];
 /// The projects with files that hold sessions.
 #[derive(Default)]
 pub(super) struct Stores {
-    /// Projects that were looked at, and those that are to be.
+    /// Projects that were examined, and those that will be.
     known: BTreeSet<String>,
-    /// Projects whose look has not returned.
+    /// Projects whose examination has not returned.
     under_way: BTreeSet<PathBuf>,
     /// The files that are read, by origin.
     pub(super) read: Vec<(Root, &'static str)>,
@@ -59,7 +59,7 @@ pub(super) struct Stores {
 type Found = Vec<(PathBuf, Root, Result<(), String>)>;
 
 impl Roots {
-    /// True if nobody has looked yet for files with sessions in a session's project.
+    /// True if a session's project was not yet examined for files with sessions.
     pub fn is_new_project(&self, project: &str) -> bool {
         self.stores().known.insert(project.to_owned())
     }
@@ -206,7 +206,7 @@ fn pointed(top: &Path) -> Result<PathBuf, String> {
 
 /// True if the index in a directory of git names any of these files.
 fn names(git: &Path, wanted: &[String]) -> Result<bool, String> {
-    // Git writes the files that a pull brings first, and what it tracks last.
+    // During a pull git writes the files first and the index last.
     let lock = git.join(LOCK);
     if lock.symlink_metadata().is_ok() {
         return Err(format!("git is at work, or was ended at it: there is {}", lock.display()));
@@ -220,7 +220,7 @@ fn names(git: &Path, wanted: &[String]) -> Result<bool, String> {
         if !version.is_some_and(|version| FULL_NAMES.contains(&version)) {
             return Err(format!("{} has another form", index.display()));
         }
-        // The byte before a whole name is of its length; that of a name in a folder is a slash.
+        // The byte before a whole name is part of its length; before the rest of a path it is a slash.
         let is_whole = |at: usize| at > 0 && bytes[at - 1] != b'/';
         let is_named =
             |name: &String| memchr::memmem::find_iter(&bytes, &[name.as_bytes(), b"\0"].concat()).any(is_whole);

@@ -40,7 +40,7 @@ impl Swept {
     }
 
     /// Classifies an error of change notification.
-    pub(crate) fn of(error: &notify::Error) -> Self {
+    pub(crate) fn from_error(error: &notify::Error) -> Self {
         match &error.kind {
             ErrorKind::MaxFilesWatch => Self::NoMoreWatches(limit(WATCHES)),
             ErrorKind::Io(error) if error.kind() == io::ErrorKind::StorageFull => Self::NoMoreWatches(limit(WATCHES)),
@@ -63,7 +63,7 @@ impl Swept {
     }
 
     /// Describes the problem of a root.
-    pub fn what(&self, root: &Path) -> String {
+    pub fn describe(&self, root: &Path) -> String {
         match self {
             Self::Hung => format!("{} is left out: {}", root.display(), self.why()),
             _ => format!("changes below {} are not announced: {}", root.display(), self.why()),
@@ -80,7 +80,7 @@ impl Swept {
         };
         let help = match self {
             Self::Hung => {
-                return "mount it anew, or take it out of session_tracking.watch_directories; it is read again as soon as it \
+                return "mount it again, or take it out of session_tracking.watch_directories; it is read again as soon as it \
                         answers"
                     .to_owned();
             }
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn each_reason_says_what_helps() {
         let check = |swept: &Swept, what: &str, fix: &str| {
-            let (said, advised) = (swept.what(Path::new("/p")), swept.fix(Duration::from_secs(30)));
+            let (said, advised) = (swept.describe(Path::new("/p")), swept.fix(Duration::from_secs(30)));
             assert!(said.starts_with("changes below /p are not announced: ") && said.contains(what), "{said}");
             assert!(
                 advised.starts_with("nothing is lost: it is scanned every 30 s") && advised.contains(fix),
@@ -163,14 +163,14 @@ mod tests {
             );
         };
         let full = notify::Error::new(ErrorKind::MaxFilesWatch);
-        assert!(matches!(Swept::of(&full), Swept::NoMoreWatches(_)));
+        assert!(matches!(Swept::from_error(&full), Swept::NoMoreWatches(_)));
         let instances = notify::Error::io(io::Error::from_raw_os_error(TOO_MANY));
-        assert!(matches!(Swept::of(&instances), Swept::NoMoreInstances(_)));
+        assert!(matches!(Swept::from_error(&instances), Swept::NoMoreInstances(_)));
         check(&Swept::NoMoreWatches(Some(8192)), "watches are used up (8192)", "fs.inotify.max_user_watches=524288`");
         check(&Swept::NoMoreWatches(Some(1 << 20)), "(1048576)", "fs.inotify.max_user_watches=4194304`");
         check(&Swept::NoMoreInstances(None), "instances are used up", "fs.inotify.max_user_instances=1024`");
         check(&Swept::Shared("nfs".to_owned()), "(nfs) may be changed from elsewhere", "nothing need be done");
-        check(&Swept::of(&notify::Error::generic("odd")), "odd", "tried again by itself");
+        check(&Swept::from_error(&notify::Error::generic("odd")), "odd", "tried again by itself");
         check(&Swept::Silent, "does not answer", "tried again by itself");
     }
 

@@ -57,12 +57,12 @@ async fn a_named_root_is_read_at_once_and_after_a_restart() {
     let (first, second) = (world.make("first"), world.make("second"));
     let roots = world.open();
     let mut changes = roots.changes();
-    assert_eq!(roots.name(&first, "mcp", &[]).await, Ok(()));
+    assert_eq!(roots.admit_claude_code(&first, "mcp", &[]).await, Ok(()));
     assert!(changes.has_changed().unwrap());
     changes.mark_unchanged();
-    assert_eq!(roots.name(&first, "cli", &[]).await, Ok(()), "known");
+    assert_eq!(roots.admit_claude_code(&first, "cli", &[]).await, Ok(()), "known");
     assert!(!changes.has_changed().unwrap());
-    assert_eq!(roots.name(&second, "cli", &[]).await, Ok(()));
+    assert_eq!(roots.admit_claude_code(&second, "cli", &[]).await, Ok(()));
     assert_eq!(origins(&roots), ["own default", "first mcp", "second cli"]);
     assert_eq!(world.journal.tail().position.0, 2);
     drop(roots);
@@ -75,7 +75,7 @@ async fn a_named_root_is_read_at_once_and_after_a_restart() {
     assert!(roots.refused()[0].why.contains("git work tree") && roots.refused()[0].named_by == "cli");
     // And back.
     fs::remove_dir(world.temp.path().join("second/.git")).unwrap();
-    assert_eq!(roots.name(&second, "cli", &[]).await, Ok(()));
+    assert_eq!(roots.admit_claude_code(&second, "cli", &[]).await, Ok(()));
     assert_eq!(origins(&roots), ["own default", "first mcp", "second cli"]);
     assert_eq!((roots.refused(), world.journal.tail().position.0), (vec![], 2), "nothing new was recorded");
 }
@@ -85,16 +85,16 @@ async fn there_is_a_bound_and_every_refusal_is_named() {
     let world = World::new();
     let roots = world.open();
     for number in 0..ROOTS_MAX {
-        roots.name(&world.make(&format!("n{number}")), "mcp", &[]).await.unwrap();
+        roots.admit_claude_code(&world.make(&format!("n{number}")), "mcp", &[]).await.unwrap();
     }
-    let why = roots.name(&world.make("more"), "hook", &[]).await.unwrap_err();
+    let why = roots.admit_claude_code(&world.make("more"), "hook", &[]).await.unwrap_err();
     assert!(why.contains("8 directories") && why.contains("watch_directories"), "{why}");
     assert_eq!(roots.now().len(), 1 + ROOTS_MAX);
     for number in 0..50 {
-        roots.name(&format!("/nowhere/{number}"), "cli", &[]).await.unwrap_err();
+        roots.admit_claude_code(&format!("/nowhere/{number}"), "cli", &[]).await.unwrap_err();
     }
     assert_eq!(roots.refused().len(), REFUSED_MAX);
-    let why = roots.name(&"/x".repeat(PATH_BYTES), "cli", &[]).await.unwrap_err();
+    let why = roots.admit_claude_code(&"/x".repeat(PATH_BYTES), "cli", &[]).await.unwrap_err();
     assert!(why.contains("too long"), "{why}");
 }
 
@@ -103,15 +103,19 @@ async fn what_is_configured_counts_instead() {
     let world = World::new();
     let (named, configured) = (world.make("named"), world.make("configured"));
     let roots = world.open();
-    roots.name(&named, "mcp", &[]).await.unwrap();
+    roots.admit_claude_code(&named, "mcp", &[]).await.unwrap();
     let directories = vec![Path::new(&configured).join("projects"), PathBuf::from("/not/there")];
     let settings = Settings { watch_directories: Some(directories), ..Settings::default() };
     world.settings.send_replace(Arc::new(settings));
     let told: Vec<_> = roots.with_origin().into_iter().map(|(_, by)| by).collect();
     assert_eq!(told, ["config.json", "config.json"]);
-    assert_eq!(roots.name(&configured, "cli", &[]).await, Ok(()));
-    assert_eq!(roots.name(&format!("{configured}/../configured"), "cli", &[]).await, Ok(()), "in other words");
-    let why = roots.name(&world.make("other"), "cli", &[]).await.unwrap_err();
+    assert_eq!(roots.admit_claude_code(&configured, "cli", &[]).await, Ok(()));
+    assert_eq!(
+        roots.admit_claude_code(&format!("{configured}/../configured"), "cli", &[]).await,
+        Ok(()),
+        "in other words"
+    );
+    let why = roots.admit_claude_code(&world.make("other"), "cli", &[]).await.unwrap_err();
     assert!(why.contains("config.json names the directories"), "{why}");
     world.settings.send_replace(Arc::default());
     assert_eq!(origins(&roots), ["own default", "named mcp"]);
@@ -123,12 +127,12 @@ async fn what_lies_where_the_client_works_is_refused_but_not_below_a_home() {
     let (unpacked, work) = (world.make("app/.evil"), world.make("claude-work"));
     let home = fs::canonicalize(world.temp.path()).unwrap().to_str().unwrap().to_owned();
     let roots = world.open();
-    let why = roots.name(&unpacked, "mcp", &[format!("{home}/app")]).await.unwrap_err();
+    let why = roots.admit_claude_code(&unpacked, "mcp", &[format!("{home}/app")]).await.unwrap_err();
     assert!(why.contains("where the client that names it works"), "{why}");
     assert_eq!(origins(&roots), ["own default"]);
     assert_eq!(roots.refused()[0].config_dir, unpacked);
     // `own` lies in the home as well, which is no project.
-    assert_eq!(roots.name(&work, "cli", &[home]).await, Ok(()));
+    assert_eq!(roots.admit_claude_code(&work, "cli", &[home]).await, Ok(()));
     assert_eq!(origins(&roots), ["own default", "claude-work cli"]);
 }
 
@@ -142,7 +146,7 @@ async fn a_project_that_is_found_later_takes_the_directories_in_it_along() {
     std::os::unix::fs::symlink(Path::new(&unpacked).join("projects"), Path::new(&linked).join("projects")).unwrap();
     let roots = world.open();
     for named in [&linked, &unpacked, &work] {
-        roots.name(named, "mcp", &[]).await.unwrap();
+        roots.admit_claude_code(named, "mcp", &[]).await.unwrap();
     }
     let named = origins(&roots);
     assert!(named.contains(&".evil mcp".to_owned()) || named.contains(&"linked mcp".to_owned()), "{named:?}");
@@ -159,7 +163,7 @@ async fn a_project_that_is_found_later_takes_the_directories_in_it_along() {
     // Somebody has worked in the home, too.
     world.locate(world.temp.path());
     check(&roots);
-    assert!(roots.name(&unpacked, "mcp", &[]).await.is_err(), "nor by naming it again");
+    assert!(roots.admit_claude_code(&unpacked, "mcp", &[]).await.is_err(), "nor by naming it again");
     check(&roots);
     check(&world.open());
     // A project that is not tracked brings nothing in and takes nothing away.

@@ -164,7 +164,7 @@ impl Changes {
                 Ok(()) => drop(self.watched.insert(path, identity)),
                 Err(error) => {
                     tracing::warn!(root = %path.display(), %error, "root not watched; sweeping instead");
-                    self.failed.insert(path, Swept::of(&error));
+                    self.failed.insert(path, Swept::from_error(&error));
                 }
             }
         }
@@ -222,7 +222,7 @@ impl Changes {
     }
 
     /// Returns why changes below an existing root are not announced, or `None` if they are.
-    pub(super) fn swept(&self, looked: &Looked) -> Option<Swept> {
+    pub(super) fn sweep_status(&self, looked: &Looked) -> Option<Swept> {
         let root = &looked.root.projects;
         if let Err(why) = &self.notifier {
             return Some(why.clone());
@@ -298,7 +298,7 @@ impl Notifier {
         };
         begin().map_err(|error| {
             tracing::warn!(%error, "no change notification; sweeping instead");
-            Swept::of(&error)
+            Swept::from_error(&error)
         })
     }
 }

@@ -1,5 +1,5 @@
-//! Sessions of files with many, as they were when read to their end, for the next daemon: nothing in the log says in
-//! which state of such a session its reading ended.
+//! Remembers for the next daemon the state in which sessions of shared files were read to their end: the log does not
+//! record that.
 //!
 //! # Decisions
 //!
@@ -28,7 +28,7 @@ type Digest = [u8; 16];
 pub(super) struct ReadBefore {
     /// What the file has.
     saved: BTreeSet<Digest>,
-    /// What is read as of now, by path.
+    /// The sessions read so far, by path.
     now: BTreeMap<Arc<str>, Digest>,
 }
 

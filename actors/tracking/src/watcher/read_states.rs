@@ -31,9 +31,9 @@ pub(super) struct KnownTranscripts {
     /// Transcripts that changed since or were never read, in the state last seen.
     unread: BTreeMap<Arc<str>, Seen>,
     /// The same ordered by modification time: queries ask for the newest, and there may be hundreds of thousands.
-    by_time: BTreeSet<Place>,
+    by_time: BTreeSet<ReadOrder>,
     /// The last entry of the last page handed out.
-    paged: Option<Place>,
+    paged: Option<ReadOrder>,
     /// Files that claim another file's session, by path.
     second: BTreeMap<Arc<str>, FileSeen>,
     /// Transcripts skipped because of the settings; their paths are also in `checked`.
@@ -42,7 +42,7 @@ pub(super) struct KnownTranscripts {
 }
 
 /// Order of unread transcripts, newest last.
-type Place = (FileStat, Arc<str>);
+type ReadOrder = (FileStat, Arc<str>);
 
 /// A compact [`FileSeen`] without its path.
 struct Seen {
@@ -287,7 +287,7 @@ impl KnownTranscripts {
     }
 
     /// Returns the newest unread files, or those older than `behind`.
-    fn newest(&mut self, behind: Option<Place>, most: usize) -> Vec<FileSeen> {
+    fn newest(&mut self, behind: Option<ReadOrder>, most: usize) -> Vec<FileSeen> {
         // Some may have been read meanwhile without a report.
         let table = self.table.now();
         let (mut files, mut read) = (Vec::new(), Vec::new());

@@ -55,9 +55,9 @@ pub struct Unusable {
     pub why: &'static str,
 }
 
-const NO_TEXT: &str = "its name is no UTF-8";
-const NO_ID: &str = "a name in its path is no name of a session";
-const NO_FILE: &str = "it is no regular file";
+const NO_TEXT: &str = "its name is not UTF-8";
+const NO_ID: &str = "a name in its path is not a valid session name";
+const NO_FILE: &str = "it is not a regular file";
 
 /// Modification times of folders; a newer one means that an entry was added or removed.
 pub(super) type Stamps = BTreeMap<PathBuf, Option<SystemTime>>;

@@ -174,8 +174,8 @@ fn what_copies_of_forgotten_sessions_are_known_by_comes_along() {
     let copy = Home::new();
     assert_eq!(copy.import(&file).unwrap().unknown, 0);
     let come = copy.remains();
-    assert_eq!(come.copied_by(&id("x"), [9, u64::MAX].into_iter()), Some(id("c")));
-    assert_eq!((come.copied_by(&id("x"), [9].into_iter()), come.original_of(&id("d"))), (None, Some(id("c"))));
+    assert_eq!(come.original_by_marks(&id("x"), [9, u64::MAX].into_iter()), Some(id("c")));
+    assert_eq!((come.original_by_marks(&id("x"), [9].into_iter()), come.original_of(&id("d"))), (None, Some(id("c"))));
     assert_eq!(copy.export(&everything()).1, file);
     // A partial export contains none of it.
     let session = ExportRequest { session: Some("c".to_owned()), ..everything() };

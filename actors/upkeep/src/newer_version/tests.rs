@@ -77,7 +77,7 @@ fn redirect(to: &str) -> Vec<u8> {
 
 async fn asked(url: &str, key: Option<String>) -> Result<answer::Update, String> {
     let settings = Settings { check: false, url: BaseUrl::new(url).ok(), key };
-    ask(&settings, "1.2.0").await.map_err(|error| error.to_string())
+    check_version(&settings, "1.2.0").await.map_err(|error| error.to_string())
 }
 
 /// Asks a server with this announcement and signature.
@@ -119,7 +119,7 @@ async fn what_is_not_signed_by_the_key_is_not_believed() {
     let unsigned = serve(&[("/latest.json", ok(file.as_bytes()))]);
     assert!(asked(&unsigned, shelf.key()).await.unwrap_err().contains("404"));
     assert!(
-        asked(&unsigned, Some("RWsomething".to_owned())).await.unwrap_err().contains("update.key is no public key")
+        asked(&unsigned, Some("RWsomething".to_owned())).await.unwrap_err().contains("update.key is not a minisign")
     );
 }
 
@@ -164,7 +164,7 @@ async fn a_server_that_misbehaves_gets_a_sentence() {
 async fn without_an_address_or_a_key_nothing_is_asked() {
     if URL.is_none() {
         let settings = Settings { key: Some("RW".to_owned()), ..Settings::default() };
-        assert!(matches!(ask(&settings, "1.2.0").await, Err(Error::NoAddress)));
+        assert!(matches!(check_version(&settings, "1.2.0").await, Err(Error::NoAddress)));
     }
     if KEY.is_none() {
         assert!(asked("http://127.0.0.1:1/latest.json", None).await.unwrap_err().contains("set update.key"));

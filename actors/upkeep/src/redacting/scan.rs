@@ -11,7 +11,7 @@ use baton_events::projection::table::SessionTable;
 use baton_events::session::Phase;
 use tokio::time::timeout;
 
-use super::{MarkV1, Redacting, Retry, StoredText, refused};
+use super::{MarkV1, Redacting, Retry, TextStores, refused};
 use baton_tracking::indexer::redacting::{Error, of_disk};
 
 /// Length of one turn.
@@ -24,7 +24,7 @@ const STAND_BACK: Duration = Duration::from_secs(5);
 impl Redacting {
     /// Checks every session and memo, and redacts those whose text changes. Returns those to be retried, and the last
     /// id.
-    pub(super) async fn check_all(&self, stored: &StoredText) -> (Vec<Retry>, Option<String>) {
+    pub(super) async fn check_all(&self, stored: &TextStores) -> (Vec<Retry>, Option<String>) {
         let mark = self.state().mark.clone();
         let waiting: Arc<[SessionId]> = waiting(&mark, &stored.table.now()).into();
         let (mut later, mut noted, mut last, mut checked) = (Vec::new(), Instant::now(), mark.after, 0);
@@ -50,10 +50,10 @@ impl Redacting {
         (later, last)
     }
 
-    /// Tells of as many as fit into one turn, at least one, whether the current rules redact more of them.
+    /// Checks as many as fit into one turn, at least one, for text that the current rules would redact.
     async fn check_some(
         &self,
-        stored: &StoredText,
+        stored: &TextStores,
         waiting: &Arc<[SessionId]>,
         from: usize,
     ) -> Vec<(SessionId, Result<bool, Error>)> {

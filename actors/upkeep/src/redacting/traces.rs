@@ -8,7 +8,7 @@ use std::path::Path;
 use baton_conversation::record::SessionId;
 use baton_redaction::redact;
 
-use super::{Redacting, StoredText, join_first};
+use super::{Redacting, TextStores, join_first};
 use baton_base::project::is_directory;
 use baton_base::transcript_file;
 use baton_store::text_keeper::{self, Erasure, Report};
@@ -21,7 +21,7 @@ const NOTE_MAX_BYTES: u64 = 16 * 1024 * 1024;
 impl Redacting {
     /// Removes the old text of changed sessions from everything derived from it. Repeating it does no harm, and a
     /// failing step does not stop the others.
-    pub(super) async fn remove_traces(&self, stored: &StoredText) -> Result<(), String> {
+    pub(super) async fn remove_traces(&self, stored: &TextStores) -> Result<(), String> {
         let changed: Vec<SessionId> = match self.state() {
             state if state.has_traces => state.changed.iter().cloned().collect(),
             _ => return Ok(()),

@@ -9,7 +9,7 @@ use super::{GoOn, Notes, Report};
 use baton_store::chunks::{ChunkStore, Error};
 
 /// Verifies what the sessions of `table` name, and `notes`. `named` returns the manifest that a session names now,
-/// `is_named` whether a note is still named: what was replaced meanwhile may be gone.
+/// `is_named` tells whether a note is still named: replaced files may be gone.
 pub(super) fn verify(
     chunks: &ChunkStore,
     table: &SessionTable,

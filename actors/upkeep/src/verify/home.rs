@@ -51,7 +51,7 @@ pub fn verify_home(
     conversations::verify(&chunks, &folded, &notes, &named, &|_, _| true, &mut report, go_on);
     report.others(home, "`baton daemon`, then `baton log verify`: it is fetched again from the relay", go_on);
     if quick {
-        report.left_out.push("the memory: without --quick it is compared with one built anew".to_owned());
+        report.left_out.push("the memory: without --quick it is compared with a rebuilt one".to_owned());
     } else if !is_whole {
         report.left_out.push("the memory: the log must be whole for that".to_owned());
     } else if report.is_going_on && home.join("memory").is_dir() {
@@ -83,7 +83,7 @@ fn compare(
     go_on: &mut GoOn<'_>,
 ) -> Result<(), String> {
     let opened = Store::open(&scratch.join("in-use")).map_err(|error| error.to_string())?;
-    let fix = || "`baton daemon`: it is built anew".to_owned();
+    let fix = || "`baton daemon`: it is rebuilt".to_owned();
     if let Some(reason) = opened.wiped {
         report.find(format!("the memory cannot be used: {reason}"), "memory".to_owned(), fix());
         return Ok(());

@@ -1,4 +1,4 @@
-//! Compares the memory in use with one that is built anew from the log and the conversations.
+//! Compares the memory in use with one rebuilt from the log and the conversations.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -34,7 +34,7 @@ impl Live<'_> {
                 let caught_up = runtime.block_on(indexer.caught_up(at, limits::CATCH_UP));
                 caught_up.map_err(|error| format!("it does not follow the log: {error}"))?;
                 let searcher = indexer.searcher().map_err(|error| error.to_string())?.pinned();
-                Ok((indexer.memory().0 == at).then_some(searcher))
+                Ok((indexer.memory_state().0 == at).then_some(searcher))
             }
             Self::Copied(searcher) => Ok(Some(searcher.clone())),
         }
@@ -57,7 +57,8 @@ pub(super) fn verify(
     let rebuilt = Rebuilt::begin(source, &indexer, folder)?;
     for _ in 0..TRIES {
         let at = source.journal.tail().position;
-        let Some(fresh) = rebuilt.at(at, &mut |reached| go_on("building the memory anew", reached.0, at.0))? else {
+        let Some(fresh) = rebuilt.searcher_at(at, &mut |reached| go_on("rebuilding the memory", reached.0, at.0))?
+        else {
             report.is_going_on = false;
             return Ok(());
         };
@@ -80,7 +81,7 @@ pub(super) fn verify(
 
 fn compare(in_use: &BTreeMap<String, SessionDigest>, fresh: &BTreeMap<String, SessionDigest>, report: &mut Report) {
     report.checked().documents += in_use.values().map(|print| print.documents).sum::<u64>();
-    let fix = || "`baton stop`, delete `memory/`, then `baton daemon`: it is built anew".to_owned();
+    let fix = || "`baton stop`, delete `memory/`, then `baton daemon`: it is rebuilt".to_owned();
     let mut differing = 0;
     let sessions = in_use.keys().chain(fresh.keys().filter(|session| !in_use.contains_key(*session)));
     for session in sessions {
@@ -93,9 +94,9 @@ fn compare(in_use: &BTreeMap<String, SessionDigest>, fresh: &BTreeMap<String, Se
             let count = |print: Option<&SessionDigest>| print.map_or(0, |print| print.documents);
             let what = match (count(has), count(should)) {
                 (has, should) if has != should => {
-                    format!("the memory has {has} documents of it, one built anew {should}")
+                    format!("the memory has {has} documents of it, a rebuilt one {should}")
                 }
-                _ => "the memory has other documents of it than one built anew".to_owned(),
+                _ => "the memory has other documents of it than a rebuilt one".to_owned(),
             };
             report.find(what, format!("session {session}"), fix());
         }

@@ -1,4 +1,4 @@
-//! Changes, renames and reads single notes; retries while somebody else writes them.
+//! Changes, renames and reads single notes; retries while another program writes them.
 
 use std::collections::BTreeSet;
 

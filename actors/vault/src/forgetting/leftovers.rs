@@ -46,7 +46,7 @@ pub(super) fn cannot_record(error: &std::io::Error) -> Refused {
     }
 }
 
-/// Finds the folder inside the vault to which somebody has moved the notes, by its id.
+/// Finds the folder inside the vault to which the notes were moved, by its id.
 fn find_moved_folder(open: &OpenVault, outside: &[String]) -> Option<String> {
     let id = open.register.id()?;
     // Hidden folders hold deleted files, or are kept by a program.

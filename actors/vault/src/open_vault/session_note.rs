@@ -17,7 +17,7 @@ pub(crate) enum Note {
     None,
     /// At this path.
     At(String),
-    /// Somebody has removed it from this path.
+    /// It was removed from this path.
     Removed(String),
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Entry {
     /// Why its note was left alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) left: Option<String>,
-    /// True if somebody has removed its note, which is then written again on request only.
+    /// True if its note was removed; it is then written again on request only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) removed: bool,
     /// Hashes of its blocks, which identify the note without its head: [`baton_notes::forget::fingerprints`].

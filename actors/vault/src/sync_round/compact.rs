@@ -98,7 +98,7 @@ fn compact_one(
     let path = match open.find_note(id)? {
         Note::At(path) => path,
         Note::Removed(path) => return unfit(&format!("{path} was removed")),
-        Note::None => return unfit("nobody typed anything in it, so it has no note"),
+        Note::None => return unfit("no prompt was typed in it, so it has no note"),
     };
     let text = open.read_text(&path).ok().flatten().unwrap_or_default();
     let status = session::identity(&text).map(|identity| identity.status);

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::is_missing;
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 
 /// Why nothing can be written anywhere in a vault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,8 +25,8 @@ pub(crate) enum Error {
     /// This file cannot be; it is left alone. The reason does not name the file.
     #[error("{0}")]
     LeftAlone(String),
-    /// Somebody has changed the file since it was read.
-    #[error("somebody writes it just now")]
+    /// The file was changed since it was read.
+    #[error("another program is writing it")]
     Changed,
 }
 
@@ -40,13 +40,13 @@ pub(crate) fn of_file<T>(result: Result<T, Error>) -> Result<Result<T, String>, 
 
 pub(crate) fn refusal(path: &Path, error: &io::Error) -> Refused {
     let shown = path.display();
-    let fix = match Obstacle::from_error(error) {
-        Obstacle::Full => "free space on the disk of the vault",
-        Obstacle::ReadOnly => "make the file system of the vault writable again (`mount -o remount,rw`)",
-        Obstacle::Forbidden => "make the vault readable and writable for you (`chown`, `chmod u+rwX`)",
-        Obstacle::Failing => "the disk of the vault is failing: save what is on it",
-        Obstacle::Other if is_missing(error) => "mount or put back the vault, or set vault.path to another one",
-        Obstacle::Other => "see `baton logs`",
+    let fix = match IoCause::from_error(error) {
+        IoCause::Full => "free space on the disk of the vault",
+        IoCause::ReadOnly => "make the file system of the vault writable again (`mount -o remount,rw`)",
+        IoCause::Forbidden => "make the vault readable and writable for you (`chown`, `chmod u+rwX`)",
+        IoCause::Failing => "the disk of the vault is failing: save what is on it",
+        IoCause::Other if is_missing(error) => "mount or put back the vault, or set vault.path to another one",
+        IoCause::Other => "see `baton logs`",
     };
     let what = if is_missing(error) { format!("{shown} is not there") } else { format!("{shown}: {error}") };
     Refused { what, fix: fix.to_owned() }

@@ -75,7 +75,7 @@ fn other_files_are_left_alone() {
     fs::write(temp.path().join("claude/bytes.md"), b"\xff\xfe").unwrap();
     File::create(temp.path().join("claude/large.md")).unwrap().set_len(NOTE_MAX_BYTES + 1).unwrap();
     for (path, why) in [
-        ("claude/folder.md", "is no file"),
+        ("claude/folder.md", "is not a file"),
         ("claude/bytes.md", "is no UTF-8"),
         ("claude/large.md", "is larger"),
         ("../outside.md", "leads out"),

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{TEMPORARY, is_missing};
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 
 /// Most files of a vault that are examined; fewer in tests.
 pub(super) const NOTES_MAX: usize = if cfg!(test) { 300 } else { 200_000 };
@@ -99,7 +99,7 @@ impl Walk {
             Ok(()) => {}
             Err(error) if is_missing(&error) => self.is_moving = true,
             // On a failing disk no result can be trusted.
-            Err(error) if Obstacle::from_error(&error).is_of_the_disk() => return Err(error),
+            Err(error) if IoCause::from_error(&error).is_of_the_disk() => return Err(error),
             Err(error) => self.closed.push((folder.to_owned(), error)),
         }
         Ok(())

@@ -145,7 +145,7 @@ fn cut_one_home(
                 // The daemon's own recovery, on what the cut has left.
                 if held.losses.is_empty() && cut.is_multiple_of(5) {
                     done.daemons_started += 1;
-                    let environment = environment.in_home(home);
+                    let environment = environment.with_home(home);
                     match Daemon::start(&environment)? {
                         Ok(mut daemon) => daemon.kill(),
                         Err(what) => held.losses.push(what),

@@ -23,7 +23,7 @@ pub(super) fn check(root: &Path, environment: &Environment, transcripts: &[Trans
     }
     let copy = root.join("quiet");
     let _ = fs::remove_dir_all(&copy);
-    let other = environment.in_home(copy.clone());
+    let other = environment.with_home(copy.clone());
     for kept in ["log", "blobs"] {
         workspace::copy(&environment.home.join(kept), &copy.join(kept))?;
     }

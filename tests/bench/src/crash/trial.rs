@@ -91,7 +91,7 @@ impl Trial {
         for folder in [&claude_config_dir, &data] {
             fs::create_dir_all(folder).map_err(io_error("create", folder))?;
         }
-        let environment = Environment::apart(home, claude_config_dir)
+        let environment = Environment::isolated(home, claude_config_dir)
             .with_directory(Agent::Amp, data.clone(), true)
             .with_directory(Agent::OpenCode, data, true);
         let shared = Shared::new(environment);

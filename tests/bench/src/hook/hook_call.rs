@@ -72,7 +72,7 @@ impl Caller {
         if let Daemon::Stopped(listener) = &self.daemon {
             // Also closes the connections that it holds.
             drop(listener.take());
-            let environment = Environment::apart(self.home.clone(), self.claude.clone());
+            let environment = Environment::isolated(self.home.clone(), self.claude.clone());
             let path = environment.endpoint().path().to_owned();
             let name = path.as_path().to_fs_name::<GenericFilePath>().map_err(io_error("listen at", &path))?;
             let listening = ListenerOptions::new().name(name).create_sync().map_err(io_error("listen at", &path))?;

@@ -88,7 +88,7 @@ fn watch(agents: &[Agent], sessions: u32, watch: Duration) -> Result<IdleOver, E
             write(*agent, &usual_path(*agent, &below, number), BYTES, &mut random)?;
         }
     }
-    let environment = Environment::apart(home, claude);
+    let environment = Environment::isolated(home, claude);
     let mut daemon = DaemonProcess::start(&environment)?;
     let mut client = daemon.client(&environment)?;
     search(&mut client)?;

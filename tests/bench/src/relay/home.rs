@@ -35,7 +35,7 @@ impl Home {
             let path = folder.join("config.json");
             std::fs::write(&path, settings).map_err(io_error("write", &path))?;
         }
-        let environment = Environment::apart(folder.to_owned(), claude.to_owned());
+        let environment = Environment::isolated(folder.to_owned(), claude.to_owned());
         let mut home = Self { environment, claude: claude.to_owned(), running: None };
         home.restart()?;
         Ok(home)

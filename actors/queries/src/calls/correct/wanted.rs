@@ -13,10 +13,10 @@ const ALL: &str = "all";
 
 /// True if the arguments correct no entry.
 pub(super) fn gives_no_verdict(asked: &CorrectParams) -> bool {
-    given(asked).iter().all(|(_, names)| names.is_empty())
+    given_verdicts(asked).iter().all(|(_, names)| names.is_empty())
 }
 
-fn given(asked: &CorrectParams) -> [(Verdict, &[String]); 4] {
+fn given_verdicts(asked: &CorrectParams) -> [(Verdict, &[String]); 4] {
     [
         (Verdict::Wrong, &asked.wrong),
         (Verdict::Superseded, &asked.superseded),
@@ -34,21 +34,21 @@ pub(super) fn corrections(asked: &CorrectParams, listing: &Listing) -> Result<Ve
             TITLE => corrections.push(Correction::Title(None)),
             ALL => {
                 corrections.push(Correction::Title(None));
-                corrections.extend(listing.standing.entries.iter().map(taken_back));
+                corrections.extend(listing.standing.entries.iter().map(retraction));
             }
             name => {
-                let entries = named(name, listing, |entry| listing.verdicts.contains_key(&key(entry)))?;
-                corrections.extend(entries.into_iter().flat_map(|entry| standing(entry, listing)).map(taken_back));
+                let entries = matching_entries(name, listing, |entry| listing.verdicts.contains_key(&key(entry)))?;
+                corrections.extend(entries.into_iter().flat_map(|entry| standing(entry, listing)).map(retraction));
             }
         }
     }
-    for (verdict, names) in given(asked) {
+    for (verdict, names) in given_verdicts(asked) {
         for name in names {
-            let entry = one(name, verdict, listing)?;
+            let entry = find_entry(name, verdict, listing)?;
             let (line, print) = key(entry);
-            // A verdict from before the file was written anew names another line.
+            // A verdict from before the file was rewritten names another line.
             let elsewhere = standing(entry, listing).filter(|known| known.line != line);
-            corrections.extend(elsewhere.map(taken_back));
+            corrections.extend(elsewhere.map(retraction));
             corrections.push(Correction::Entry { line, print, verdict, withdrawn: false });
         }
     }
@@ -63,21 +63,21 @@ fn standing<'a>(entry: &'a Correctable, listing: &'a Listing) -> impl Iterator<I
     listing.standing.entries.iter().filter(|known| listing.is_about(known, entry))
 }
 
-fn taken_back(known: &CorrectedEntry) -> Correction {
+fn retraction(known: &CorrectedEntry) -> Correction {
     let CorrectedEntry { line, print, verdict, .. } = *known;
     Correction::Entry { line, print, verdict, withdrawn: true }
 }
 
 /// The one entry of the verdict's kind that a name means.
-fn one<'a>(name: &str, verdict: Verdict, listing: &'a Listing) -> Result<&'a Correctable, String> {
+fn find_entry<'a>(name: &str, verdict: Verdict, listing: &'a Listing) -> Result<&'a Correctable, String> {
     let kind = verdict.kind();
-    let found = named(name, listing, |entry| entry.kind == kind)?;
+    let found = matching_entries(name, listing, |entry| entry.kind == kind)?;
     match found.as_slice() {
         [entry] if entry.kind == kind => Ok(entry),
         [entry] => Err(format!(
             "{name} is {}, which cannot be {verdict}; {} can be {}",
-            described(entry.kind),
-            described(entry.kind),
+            describe_kind(entry.kind),
+            describe_kind(entry.kind),
             verdicts_of(entry.kind)
         )),
         [] => Err(format!(
@@ -93,7 +93,7 @@ fn one<'a>(name: &str, verdict: Verdict, listing: &'a Listing) -> Result<&'a Cor
 }
 
 /// The entry with this number, or those on this line that fit.
-fn named<'a>(
+fn matching_entries<'a>(
     name: &str,
     listing: &'a Listing,
     fits: impl Fn(&Correctable) -> bool,
@@ -114,7 +114,7 @@ fn named<'a>(
     }
 }
 
-fn described(kind: EntryKind) -> &'static str {
+fn describe_kind(kind: EntryKind) -> &'static str {
     match kind {
         EntryKind::Decision => "a decision",
         EntryKind::Fix => "a fix",
@@ -156,7 +156,7 @@ mod tests {
     fn entries_are_named_by_number_and_by_line() {
         let listing = listing(Corrections::default());
         let check = |verdict: Verdict, name: &str, expected: Result<u64, &str>| {
-            let found = one(name, verdict, &listing).map(|entry| entry.said.line);
+            let found = find_entry(name, verdict, &listing).map(|entry| entry.said.line);
             match expected {
                 Ok(line) => assert_eq!(found, Ok(line), "{name}"),
                 Err(says) => assert!(found.as_ref().is_err_and(|error| error.contains(says)), "{name}: {found:?}"),
@@ -191,14 +191,14 @@ mod tests {
             let undo = names.iter().map(|name| (*name).to_owned()).collect();
             corrections(&CorrectParams { undo, ..CorrectParams::default() }, &listing)
         };
-        assert_eq!(undo(&["1"]), Ok(vec![taken_back(&here)]));
-        assert_eq!(undo(&["L12"]), Ok(vec![taken_back(&moved)]));
+        assert_eq!(undo(&["1"]), Ok(vec![retraction(&here)]));
+        assert_eq!(undo(&["L12"]), Ok(vec![retraction(&moved)]));
         assert_eq!(undo(&["3"]), Ok(Vec::new()), "it is not corrected");
-        let all = [&here, &moved, &gone].map(taken_back);
+        let all = [&here, &moved, &gone].map(retraction);
         assert_eq!(undo(&["all"]), Ok([&[Correction::Title(None)], &all[..]].concat()));
         let again = CorrectParams { superseded: vec!["2".to_owned()], ..CorrectParams::default() };
         let (line, print) = key(&listing.entries[1]);
         let now = Correction::Entry { line, print, verdict: Verdict::Superseded, withdrawn: false };
-        assert_eq!(corrections(&again, &listing), Ok(vec![taken_back(&moved), now]));
+        assert_eq!(corrections(&again, &listing), Ok(vec![retraction(&moved), now]));
     }
 }

@@ -22,7 +22,7 @@ const SESSIONS: usize = 12;
 const PASSAGES: usize = 1;
 /// A longer text is searched for by its telling line alone.
 const WORDS_BYTES: usize = 600;
-/// Most nearest places that are told if no session has most of the words.
+/// Most nearest places listed if no session has most of the words.
 const NEAREST: usize = 2;
 /// A longer conclusion is shortened to the sentences that are about the failure.
 const CONCLUSION_CHARS: usize = 700;
@@ -45,7 +45,7 @@ impl Accounts<'_> {
         let Some(account) = known.account.take() else { return };
         let read = self.read(&FixQuery::read(&account.text), &account.session_id, vec![account.line]);
         known.account = Some(match read {
-            // What mended it is told already.
+            // What resolved it is listed already.
             Some((_, read)) if known.fixes.iter().any(names_fix) => FixAccount { concluded: None, ..read },
             Some((_, read)) => read,
             None => account.clone(),
@@ -170,7 +170,7 @@ impl Accounts<'_> {
         // A conclusion before the quoted words, or without a word of the failure beside them, is about something else.
         let is_about = |concluded: &Quote| match &account.said {
             Some(said) => concluded.line > said.line && error.fit_of(&concluded.text) > 0.0,
-            // What was run instead says more than how the session ended.
+            // What was run instead is more informative than how the session ended.
             None if !account.commands.is_empty() => false,
             None => concluded.line >= account.line,
         };
@@ -210,7 +210,7 @@ fn exchange_of(episode: &Episode, line: u64) -> usize {
     episode.exchanges.iter().take_while(is_before).count()
 }
 
-/// True if a person says that what was done about this failure, in the exchange of the line, did not fix it.
+/// True if a person says, in the exchange of the line, that what was done about this failure did not fix it.
 fn is_no_fix(episode: &Episode, line: u64, error: &FixQuery) -> bool {
     let mut no_fixes = episode.corrected.iter().filter(|it| it.verdict == Verdict::NotAFix);
     no_fixes.any(|it| {

@@ -1,5 +1,5 @@
-//! What an earlier attempt of the same call has done. A client repeats a call over which the daemon ended, and gets the
-//! same answer.
+//! The effects of an earlier attempt of the same call. A client repeats a call during which the daemon ended, and gets
+//! the same answer.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -50,7 +50,7 @@ pub(super) async fn add_related(
         .collect();
     // Sessions that were read but not indexed, or were put off, are not in the memory yet.
     let is_owed = |state: &State| state.unindexed > 0 && state.phase != Phase::Forgotten;
-    let put_off = coverage.indexer.owed(Want::Whole);
+    let put_off = coverage.indexer.put_off(Want::Whole);
     let owed =
         table.iter().filter(|(id, row)| (is_owed(&row.state) || put_off.contains(id)) && !selection.contains(id));
     let owed: Vec<SessionId> = owed.map(|(id, _)| id.clone()).collect();

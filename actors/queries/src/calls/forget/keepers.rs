@@ -1,4 +1,4 @@
-//! Whoever keeps text beside the indexer: what was put aside, the vault, and what is derived from the table.
+//! Components besides the indexer that store session text: set-aside files, the vault, exports of the table.
 
 use std::fs;
 use std::io;
@@ -22,7 +22,7 @@ pub(crate) struct Wiper {
     pub(crate) keepers: TextKeepers,
 }
 
-/// What repairs cut off, and the memory that a verification builds.
+/// Set-aside files: what repairs cut off, and the memory that a verification builds.
 #[derive(Clone)]
 pub(crate) struct SetAside {
     pub(crate) home: PathBuf,

@@ -46,7 +46,7 @@ fn restored_parts(back: usize, found_again: u64, forgotten: &str, hidden: &str) 
 pub(super) fn forgotten_message(outcome: &answer::Forget, done: &Done) -> String {
     if !done.problems.is_empty() {
         let problems = join_first(&done.problems);
-        let message = format!("not everything is done: {problems}; call again, or the next start does what is left");
+        let message = format!("not finished: {problems}; run it again, otherwise the next daemon start completes it");
         return redact(&message).into_owned();
     }
     if outcome.sessions.is_empty() && outcome.notes == 0 {
@@ -62,8 +62,8 @@ pub(super) fn forgotten_message(outcome: &answer::Forget, done: &Done) -> String
         true => ("file", String::new()),
         false => {
             let notes = redact(&join_first(&done.edited)).into_owned();
-            let stays = "What people wrote in these notes stays there, with the lines of blocks that they changed";
-            ("other file", format!(". {stays}, and may tell of it: {notes}"))
+            let stays = "What people wrote or changed in these notes stays there";
+            ("other file", format!(". {stays}, and may still mention it: {notes}"))
         }
     };
     let lasting = if outcome.notes == 0 { "" } else { ", but for what was added, which is gone for good" };
@@ -84,22 +84,20 @@ pub(super) fn forgotten_message(outcome: &answer::Forget, done: &Done) -> String
 /// Message of an undo. `back`: number of sessions that were forgotten.
 pub(super) fn restored_message(outcome: &answer::Forget, back: usize, done: &Done, earlier: &EarlierAttempt) -> String {
     if !done.problems.is_empty() {
-        return redact(&format!("not everything is done: {}", join_first(&done.problems))).into_owned();
+        return redact(&format!("not finished: {}", join_first(&done.problems))).into_owned();
     }
     if back == 0 && outcome.found_again == 0 && earlier.group {
-        return "what was cleared is found again: this call had done that when the daemon ended over it".to_owned();
+        return "what was cleared is found again: this call had already done that when the daemon ended".to_owned();
     }
     if back == 0 && outcome.found_again == 0 {
         return undo_dry_run_message(outcome, back);
     }
     let gone = match done.gone {
-        0 => "no longer forgotten, read anew from the start".to_owned(),
+        0 => "no longer forgotten, to be read again from the start".to_owned(),
         all if all as usize == back => {
-            "no longer forgotten, but the transcript is not there any more, so nothing of it comes back".to_owned()
+            "no longer forgotten, but the transcript no longer exists, so nothing can be restored".to_owned()
         }
-        some => format!(
-            "no longer forgotten, read anew from the start; of {some} the transcript is not there any more, so nothing comes back"
-        ),
+        some => format!("no longer forgotten, to be read again; {some} have no transcript left and cannot be restored"),
     };
     let again = if outcome.found_again == 1 { "is found again" } else { "are found again" };
     restored_parts(back, outcome.found_again, &gone, again)

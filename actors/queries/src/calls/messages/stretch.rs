@@ -136,7 +136,7 @@ impl Stretch {
 pub(super) struct Unanswered {
     /// The last line where a person typed a prompt or stopped the agent.
     turned: u64,
-    /// Tools of which the agent records results.
+    /// Tools whose results the agent records.
     answered: BTreeSet<String>,
 }
 

@@ -64,7 +64,7 @@ impl Recall {
             ended: entry.ended.map(day),
             later: entry.later.as_ref().map(ToString::to_string),
             said_by: entry.by_model.then(|| "model".to_owned()),
-            from: answers::from(&self.table, &entry.session),
+            from: answers::author(&self.table, &entry.session),
         }
     }
 }

@@ -61,7 +61,7 @@ impl Recall {
         };
         let is_asking = |id: &str| self.asking.as_ref().is_some_and(|asking| asking.as_str() == id);
         let left_out = |id: &str| is_asking(id) != (self.scope == Scope::Own);
-        // Facts are told as this person's own.
+        // Facts are presented as this person's own.
         let is_anothers = |id: &str| SessionId::new(id).is_some_and(|id| self.table.author(&id).is_some());
         let exclude = |id: &str| self.is_hidden(id) || is_anothers(id) || left_out(id) || !admits(id);
         let before = question.before.map(|before| before.plus_ms(-1));

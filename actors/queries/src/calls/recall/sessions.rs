@@ -20,10 +20,10 @@ use crate::memo as added;
 const NOTES: usize = 10;
 /// From this share of the best score on, a session's fit is not reduced.
 const NEAR: f32 = 0.6;
-/// So many times the sessions of an answer are compared by their exchanges.
+/// This many times the sessions of an answer are compared by their exchanges.
 const COMPARED: usize = 3;
-/// What the best exchange, the best passage, title and purpose, and the best decision count for beside the score of the
-/// search.
+/// Weight of the best exchange, the best passage, title and purpose, and the best decision, relative to the score of
+/// the search.
 const EVIDENCE: f32 = 0.5;
 /// A later session on the same files must say at least this share of what the earlier one says, and one that says that it
 /// replaced something at least the second.
@@ -149,7 +149,7 @@ impl Recall {
         if !asked.is_general() {
             found.is_answered = by_evidence(&mut found.sessions, asked, |sessions, own| {
                 let later = later_ones(sessions, own, asked, asks_what_holds(&self.question.words));
-                // What is left of some work, a later one that replaced it need not know.
+                // A later session that replaced the work need not know its open ends.
                 let replaced = hits.replaced.into_iter().filter(|_| !asked.is(Kind::Open));
                 let expressly = replaced.map(|pair| (pair, REPLACING_EXPRESSLY));
                 let taken_back = taken_back(sessions, asked).into_iter().map(|pair| (pair, REPLACING_EXPRESSLY));
@@ -220,8 +220,8 @@ fn by_evidence(
     sessions.first().is_none_or(|first| states_answer(&first.episode, &first.quotes, asked))
 }
 
-/// Returns the best sessions, each with later ones whose work was on the same files, if it is asked what holds. Not for
-/// questions of a kind: a reason is given where something was chosen.
+/// Returns the best sessions, each with later ones that worked on the same files, if the question asks what holds. Not
+/// for questions of a kind: the reason for a choice is in the session that made it.
 fn later_ones(sessions: &[Session], own: &[f32], asked: &Intent, asks_what_holds: bool) -> Vec<(SessionId, SessionId)> {
     let best = own.iter().copied().fold(0.0, f32::max);
     let near = || sessions.iter().zip(own).filter(|(_, own)| **own >= best * REPLACING).map(|(session, _)| session);
@@ -250,8 +250,8 @@ fn follows((earlier, later): &(&Session, &Session)) -> bool {
     spans.is_some_and(|((_, ended), (began, _))| began >= ended) && group(earlier) == group(later)
 }
 
-/// Puts a subagent's session behind its parent, if that was found as well: it knows what became of the subagent's work. Of
-/// several subagents of one parent the best one is kept.
+/// Moves a subagent's session after its parent, if that was found too, because the parent knows the outcome. Of several
+/// subagents of one parent the best is kept.
 fn fold_subagents(sessions: &mut Vec<Session>) {
     let parent = |session: &Session| session.row.state.parent().cloned();
     let mut folded: Vec<Session> = Vec::with_capacity(sessions.len());

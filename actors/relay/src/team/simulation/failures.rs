@@ -36,7 +36,7 @@ fn chunk(folder: &Path) -> PathBuf {
     files.find(|file| file.extension().is_none_or(|it| it != "json")).unwrap()
 }
 
-/// What was published again is not begun anew at each opening because one session cannot be.
+/// One session that cannot be published must not make the others be republished at each opening.
 #[tokio::test]
 async fn of_what_a_relay_has_lost_only_what_is_left_is_published_again() {
     let (sea, mut homes, ids) = team(2).await;

@@ -171,7 +171,7 @@ impl Home {
         self.relay.calls.load(std::sync::atomic::Ordering::Relaxed) - before
     }
 
-    /// Opens the relay anew in the next round.
+    /// Reopens the relay in the next round.
     pub(super) fn reconnect(&mut self) {
         self.round = None;
     }

@@ -252,7 +252,7 @@ impl Relay for Lossy {
         })
     }
 
-    fn raise(&self, stream: Stream, sequence: u64) -> Pending<'_, ()> {
+    fn continue_after(&self, stream: Stream, sequence: u64) -> Pending<'_, ()> {
         self.call(move |sea| {
             let id = self.next_id();
             if sea.head(stream) < sequence {

@@ -17,19 +17,19 @@ pub(super) const SLICE: Duration = Duration::from_millis(20);
 const LOCKING_SLICE: Duration = Duration::from_millis(1);
 /// The pause after it, in multiples of its length.
 const LOCKING_SHARE: u32 = 4;
-/// Most bytes of a slice's rows, unless they are one.
+/// Most bytes of a slice's rows; a single row may be longer.
 const SLICE_BYTES: usize = 1024 * 1024;
 const LOCKING_SLICE_BYTES: usize = 128 * 1024;
-/// How long the end of a change is waited for.
+/// Longest wait for the end of a change.
 const QUIET: Duration = Duration::from_millis(20);
 /// Slices in a row that may end without a row.
 const EMPTY_SLICES: u32 = 8;
-/// Each of these is twice as long as the one before, up to so many doublings.
+/// Each of these is twice as long as the one before, up to this many doublings.
 const LONGEST: u32 = 6;
 /// How long its agent may keep a database locked. If it was locked at the last attempt too, it is tried once: it may
 /// be locked for long, and no search is to wait for that.
 pub(super) const PATIENCE: Duration = Duration::from_millis(500);
-/// How often it is looked whether it still is.
+/// How often the lock is checked.
 const POLL: Duration = Duration::from_micros(500);
 
 /// When the current slice ends, for SQLite's callback too.
@@ -92,12 +92,12 @@ impl Database {
         }
     }
 
-    /// How long a slice is after so many without a row: the next row may be one that takes longer to find.
+    /// The length of a slice after `empty` ones without a row: the next row may take longer to find.
     fn slice_length(&self, empty: u32) -> Duration {
         (if self.is_locking { LOCKING_SLICE } else { SLICE }) * 2_u32.pow(empty.min(LONGEST))
     }
 
-    /// Does this when no change is being written, for which it would have to wait, or which would have to wait for it.
+    /// Runs `what` while no change is being written: otherwise one would have to wait for the other.
     fn patiently<T>(&self, mut what: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
         let since = Instant::now();
         loop {

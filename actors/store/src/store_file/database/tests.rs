@@ -381,9 +381,9 @@ fn what_is_no_such_database_is_said() {
     check(
         "ALTER TABLE session RENAME COLUMN place TO directory; ALTER TABLE part RENAME TO held;
          CREATE VIEW part AS SELECT * FROM held",
-        "part is no ordinary table",
+        "part is not an ordinary table",
     );
-    check("DROP VIEW part; CREATE VIRTUAL TABLE part USING rtree(id, a, b)", "part is no ordinary table");
+    check("DROP VIEW part; CREATE VIRTUAL TABLE part USING rtree(id, a, b)", "part is not an ordinary table");
     check("DROP TABLE part", "no table part");
     check(
         "CREATE TABLE part(id, message_id, session_id, time_created, time_updated, raw, data AS (upper(raw)))",

@@ -104,7 +104,7 @@ pub(in crate::indexer) fn redact_stored(
         let lines = chunks.chunk(session, chunk).map_err(|error| Failed::reading(&error))?;
         redacted(&lines, &mut subjects, |item| builder.item(item)).map_err(Failed::Lasting)?;
     }
-    let (mut hash, items) = (builder.hash().map_err(not_stored)?, builder.tally.count);
+    let (mut hash, items) = (builder.hash().map_err(not_stored)?, builder.append_state.count);
     if manifest.header.shortened {
         // The identity of an episode is that of the whole conversation.
         hash = prior.hash;

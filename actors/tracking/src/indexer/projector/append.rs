@@ -1,7 +1,7 @@
 //! Adds the turns of what was appended to a long conversation, without going through the rest of it.
 //!
-//! Whatever is made of all of a conversation is put off (see [`large`](crate::indexer::large)). It replaces the turns
-//! that were added too, so the memory is in the end as one that was filled afresh.
+//! Everything derived from the whole conversation is put off (see [`large`](crate::indexer::large)). It also replaces
+//! the turns added here, so the memory finally equals one that was filled from scratch.
 
 use std::convert::Infallible;
 
@@ -97,7 +97,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let is_long = is_long(current);
         let kept = match conversation {
             _ if is_long => Kept::End(Box::new(End { stream: outline.stream, withdrawn: outline.noted })),
-            // What a backfill takes in is not appended to.
+            // Conversations of a backfill are not appended to.
             Conversation::Held(items) if !(self.options.is_backfill)() => {
                 let weight = items.iter().map(Item::weight).sum();
                 Kept::Items(items, weight)

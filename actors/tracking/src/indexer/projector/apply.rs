@@ -136,7 +136,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         }
         let put =
             Put { generation: current.generation, filter_version: current.filter_version, items: outline.item_count };
-        // If a shortened one goes on, the next is whole and does not begin with it.
+        // A shortened conversation that continues is replaced by a whole one, which does not start with it.
         match self.options.chunks.manifest(session, &current.manifest) {
             Ok(manifest) if manifest.header.shortened => self.put.remove(session),
             _ => self.put.insert(session.clone(), put),

@@ -1,5 +1,5 @@
-//! What an event means for the memory. It is judged by the newest table, so a rebuilt memory never takes in what was
-//! removed since.
+//! The effect of an event on the memory. The newest table decides, so a rebuilt memory never takes in what was removed
+//! since.
 
 use std::sync::Arc;
 

@@ -18,7 +18,7 @@ use baton_conversation::record::{Position, SessionId};
 use super::{Command, Covered, Error, Projector};
 use baton_base::durable;
 use baton_base::io_remedy;
-use baton_base::io_remedy::Obstacle;
+use baton_base::io_remedy::IoCause;
 use baton_memory::Error as MemoryError;
 
 /// Consecutive errors of the index itself, not of the disk, before the memory is rebuilt.
@@ -51,7 +51,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
     }
 
     /// Records a successful step. A failure ends only with a commit, and a rebuild only at the end of the log.
-    pub(super) fn went_well(&mut self) {
+    pub(super) fn note_success(&mut self) {
         if self.failures.last.is_none() || self.dirty_since.is_some() {
             return;
         }
@@ -67,7 +67,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         let tries = self.failures.last.map_or(0, |(_, tries)| tries) + 1;
         self.failures.refusals += u32::from(is_of_the_index(error));
         let problem = match self.failures.refusals >= REFUSALS && self.begin_anew() {
-            true => format!("it could not be written {REFUSALS} times ({error}) and is being built anew from the log"),
+            true => format!("it could not be written {REFUSALS} times ({error}) and is being rebuilt from the log"),
             false => io_remedy::system_message(&error.to_string()),
         };
         let committed = self.store.checkpoint().map_or(Position(0), |checkpoint| checkpoint.position);
@@ -107,7 +107,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
 /// True if the index failed rather than the disk below it.
 fn is_of_the_index(error: &Error) -> bool {
     matches!(error, Error::Memory(MemoryError::Index(_) | MemoryError::Broken(_)))
-        && Obstacle::in_message(&error.to_string()) == Obstacle::Other
+        && IoCause::in_message(&error.to_string()) == IoCause::Other
 }
 
 /// Writes and removes as many bytes as a small commit takes.

@@ -35,11 +35,11 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             Err(Error::Memory(MemoryError::GaveWay)) => {
                 tracing::debug!(%session, ms = now.elapsed().as_millis(), "large conversation put off again");
                 self.left_out.clear(&session);
-                self.large.gave_way(&session, now.elapsed());
+                self.large.note_abandoned(&session, now.elapsed());
             }
             put => {
                 put?;
-                self.large.taken_in(&session, now.elapsed());
+                self.large.note_taken_in(&session, now.elapsed());
                 self.commit()?;
             }
         }

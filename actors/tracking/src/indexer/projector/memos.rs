@@ -98,7 +98,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
             units: &units,
             changed_from: 0,
             graph: &graph,
-            // A memo tells knowledge, not attempts.
+            // A memo states knowledge, not attempts.
             outcomes: &Outcomes::default(),
             usage: &Course::default(),
         };

@@ -1,7 +1,7 @@
 //! Sessions of others in the memory.
 //!
-//! They have no place in the log, so no checkpoint says how far the memory follows them. What the memory holds is
-//! compared with what there is instead: a rebuilt memory, or one that a crash set back, is completed in the same way.
+//! They are not in the log, so no checkpoint covers them. The memory's content is compared with the published sessions
+//! instead: a rebuilt memory, or one that a crash set back, is completed in the same way.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use baton_memory::Error as MemoryError;
 
 /// Sessions that are put in before the log is looked at again.
 const STEP: usize = 8;
-/// How long a large one keeps other work waiting at least, once it was put off.
+/// Least time that a large one may delay other work, once it was put off.
 const PATIENCE_MIN: Duration = Duration::from_millis(100);
 
-/// What is known of them.
+/// Which of them the memory has.
 #[derive(Default)]
 pub(super) struct OthersPut {
     /// The rows as they were put in.
     known: BTreeMap<SessionId, Arc<Row>>,
     /// Sessions to look at.
     left: BTreeSet<SessionId>,
-    /// Large ones, which were put off: how long each keeps other work waiting when it is tried again.
+    /// Large ones that were put off, with the time that each may delay other work at the next attempt.
     large: BTreeMap<SessionId, Duration>,
     /// True if everything was compared since the memory was opened or started over.
     is_compared: bool,
@@ -62,7 +62,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 others.iter().filter(|(id, row)| !is_as_known(id, row)).map(|(id, _)| id.clone()).collect();
             left.extend(self.others.known.keys().filter(|id| others.get(id).is_none()).cloned());
             if !self.others.is_compared {
-                // Also those of a team that was left while nobody followed.
+                // Also those of a team that was left while the memory was closed.
                 left.extend(self.store.sessions(|id| !is_of_log(&table, id) && others.get(id).is_none())?);
             }
             self.others.left.append(&mut left);
@@ -75,16 +75,17 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         Ok(!self.others.left.is_empty())
     }
 
-    /// Everything is compared again.
+    /// Makes everything be compared again.
     pub(super) fn compare_others(&mut self) {
         self.others = OthersPut::default();
     }
 
-    /// Puts in one session as it is now. A large one is put off until there is nothing else; `patience` is what it has then.
+    /// Puts in one session in its current state. A large one is put off until there is nothing else; `patience` is its
+    /// time limit then.
     fn follow_other(&mut self, id: &SessionId, patience: Option<Duration>) -> Result<(), Error> {
         let table = self.options.table.now();
         if is_of_log(&table, id) {
-            // The log's own session has its place in the memory.
+            // A session of the log takes precedence in the memory.
             self.others.known.remove(id);
             return Ok(());
         }
@@ -126,7 +127,8 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
                 }
             }
             self.others.is_dirty |= self.dirty_since.is_some();
-            // If this home reads the session itself one day, it is put in anew as a whole; and its files are another's.
+            // Nothing to continue later: if this home reads the session itself one day, it is put in as a whole; and
+            // the files belong to another writer.
             self.put.remove(id);
             self.recent.remove(id);
             self.superseded.retain(|session| session != id);
@@ -143,7 +145,7 @@ impl<C: Fn(SessionId) + Send + 'static> Projector<C> {
         self.follow_other(&id, Some(patience)).map(|()| true)
     }
 
-    /// Puts in a large session unless somebody waits for the log meanwhile. Returns false if it was put off again.
+    /// Puts in a large session unless a caller waits for the log meanwhile. Returns false if it was put off again.
     fn put_large(
         &mut self,
         id: &SessionId,

@@ -1,5 +1,5 @@
-//! A first pass over a conversation before the memory takes it in: collects what its entry says as a whole, and as much
-//! as a digest holds. Needs bounded memory for any conversation.
+//! A first pass over a conversation before the memory indexes it: collects the totals of its entry, and as much as a
+//! digest holds. Needs bounded memory for any conversation.
 
 use std::convert::Infallible;
 

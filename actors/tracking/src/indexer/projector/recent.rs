@@ -1,5 +1,5 @@
-//! What the memory has of the conversations that it took in last, so that it need not read them back for an append: of
-//! a short one the items, of a large one its end.
+//! A cache of the conversations that the memory indexed last, so that an append need not read them back: the items of a
+//! short one, the end of a large one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::indexer::fresh::Held;
 
 /// Limit of bytes kept, over all sessions.
 const KEPT_BYTES: usize = 4 * 1024 * 1024;
-/// Limit of bytes kept of one session: reading more back takes less than what is made of it.
+/// Limit of bytes kept of one session: for a longer one, reading it back is cheap compared with processing it.
 const ONE_BYTES: usize = 1024 * 1024;
 /// Limit of sessions: more than anyone works in at once.
 const KEPT: usize = 64;
@@ -50,7 +50,7 @@ impl Kept {
 pub(super) struct Recent(VecDeque<(SessionId, ContentHash, Kept)>);
 
 impl Recent {
-    /// All items of a conversation of which `fresh` holds the new ones; `None` if it has to be read.
+    /// All items of a conversation whose new ones are in `fresh`; `None` if it has to be read.
     pub(super) fn items(
         &mut self,
         session: &SessionId,
@@ -113,7 +113,7 @@ impl Recent {
         self.0.retain(|(id, ..)| id != session);
     }
 
-    /// Lets go of all items. The ends are small.
+    /// Drops all items. The ends are small.
     pub(super) fn let_go(&mut self) {
         self.0.retain(|(.., kept)| matches!(kept, Kept::End(_)));
     }

@@ -91,7 +91,7 @@ async fn world(none: bool, full: bool) -> World {
 
 impl World {
     fn swept(&self) -> Option<Swept> {
-        self.changes.swept(&self.roots[0])
+        self.changes.sweep_status(&self.roots[0])
     }
 
     /// Sweeps after this pause.

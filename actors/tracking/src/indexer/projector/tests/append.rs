@@ -9,13 +9,13 @@ use baton_store::chunks::{Header, ManifestId};
 
 use super::large::{Home, LARGE, covers, finds};
 use super::*;
+use crate::indexer::append_state::AppendState;
 use crate::indexer::conversation_builder::{ConversationBuilder, Written};
-use crate::indexer::tally::Tally;
 
 /// A conversation that grows as jobs make it grow.
 struct Growing {
     session: SessionId,
-    stored: Option<(ManifestId, Tally)>,
+    stored: Option<(ManifestId, AppendState)>,
 }
 
 impl Growing {
@@ -27,15 +27,15 @@ impl Growing {
     async fn grow(&mut self, home: &Home, items: &[Item]) -> Position {
         let chunks = &home.options.chunks;
         let mut builder = match self.stored.take() {
-            Some((prior, tally)) => ConversationBuilder::continuing(chunks, &self.session, prior, tally),
+            Some((prior, append_state)) => ConversationBuilder::continuing(chunks, &self.session, prior, append_state),
             None => ConversationBuilder::new(chunks, &self.session),
         };
         items.iter().for_each(|item| builder.item(item.clone()));
         let hash = builder.hash().unwrap();
-        let Written { batch, manifest, held, tally } = builder.written(Header::default()).unwrap();
+        let Written { batch, manifest, held, append_state } = builder.written(Header::default()).unwrap();
         batch.commit().unwrap();
         held.into_iter().for_each(|held| home.fresh.put(manifest, held));
-        self.stored = Some((manifest, tally));
+        self.stored = Some((manifest, append_state));
         home.indexed(&self.session, manifest, hash, LARGE).await
     }
 }
@@ -135,7 +135,7 @@ async fn what_is_appended_is_found_before_the_rest_is_made() {
     covers(&port, first, Want::Whole).await;
     assert_eq!(["wombats", "herons"].map(found), [true, false]);
     // Let it rest for the remainder of the test.
-    home.large.taken_in(&growing.session, Duration::from_secs(3_600));
+    home.large.note_taken_in(&growing.session, Duration::from_secs(3_600));
     let answered = growing.grow(&home, &[result(3, "c2"), typed(4, "feed the herons")]).await;
     assert_eq!(covers(&port, answered, Want::Turns).await, answered);
     assert_eq!(["wombats", "herons", "lizards"].map(found), [true, true, false]);

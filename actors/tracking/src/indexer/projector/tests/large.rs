@@ -136,7 +136,7 @@ async fn what_is_put_off_when_a_daemon_ends_is_taken_in_by_the_next() {
     let port = home.memory();
     assert_eq!(covers(&port, first, Want::Whole).await, first);
     // Let it rest for the remainder of the test.
-    home.large.taken_in(&giant, Duration::from_secs(3_600));
+    home.large.note_taken_in(&giant, Duration::from_secs(3_600));
     let grown = home.says("giant", "wombats and numbats", LARGE).await;
     let last = home.says("other", "herons", 1).await;
     assert_eq!(covers(&port, last, Want::ButLarge).await, last);
@@ -166,7 +166,7 @@ async fn who_waits_for_what_rests_does_not_wait_for_its_rest() {
     let home = Home::new();
     let port = home.memory();
     home.says("giant", "wombats", LARGE).await;
-    home.large.taken_in(&SessionId::new("giant").unwrap(), Duration::from_secs(3_600));
+    home.large.note_taken_in(&SessionId::new("giant").unwrap(), Duration::from_secs(3_600));
     let last = home.says("giant", "numbats", LARGE).await;
     assert_eq!(covers(&port, last, Want::Whole).await, last);
     assert_eq!(finds(&port, "numbats"), 1);

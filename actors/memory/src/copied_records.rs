@@ -1,11 +1,10 @@
-//! If several related sessions hold a record, only the eldest of them is found: what a fork has copied is not a second
-//! result.
+//! Removes copied records from results: if several related sessions hold a record, only the eldest is found.
 //!
 //! # Hazards
 //!
-//! - Which of two sessions is the elder is decided by the first record, then by discovery, and for files found within
-//!   ten minutes of each other by which was left first. A session that may not be shown owns nothing. The record key is
-//!   64 bits of a digest.
+//! - The elder of two sessions is decided by the first record, then by discovery, and for files found within ten
+//!   minutes of each other by the earlier last conversation. A hidden session owns nothing. The record key is 64 bits
+//!   of a digest.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +18,7 @@ use super::snapshot::Snapshot;
 use super::turns::Scored;
 
 /// Recognises turns that are copies, for one query. Sessions that the query excludes own nothing.
-pub(super) struct Copies<'a> {
+pub(super) struct CopiedRecords<'a> {
     snapshot: &'a Snapshot,
     query: &'a Query<'a>,
     /// Owners of the records looked up so far; `None` if no two findable sessions hold the record.
@@ -30,7 +29,7 @@ pub(super) struct Copies<'a> {
     pub(super) with_copies: BTreeSet<Box<str>>,
 }
 
-impl<'a> Copies<'a> {
+impl<'a> CopiedRecords<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, query: &'a Query<'a>) -> Self {
         Self { snapshot, query, owners: BTreeMap::new(), admitted: BTreeMap::new(), with_copies: BTreeSet::new() }
     }

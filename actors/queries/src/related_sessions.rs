@@ -36,7 +36,7 @@ const DESCRIPTION_CHARS: usize = 300;
 /// discovery, because a fork repeats the first record; then by the last conversation, because files discovered at
 /// about the same time are in no particular order; then by id. A session that is not in the table is the younger. A
 /// total order.
-pub(super) fn elder(table: &SessionTable, one: &str, other: &str) -> Ordering {
+pub(super) fn compare_age(table: &SessionTable, one: &str, other: &str) -> Ordering {
     let age = |id: &str| {
         let id = SessionId::new(id)?;
         table.get(&id).map(|row| {
@@ -60,7 +60,7 @@ pub(super) fn elder(table: &SessionTable, one: &str, other: &str) -> Ordering {
 }
 
 /// The relatives of a session that may be shown.
-pub(super) struct Family {
+pub(super) struct RelatedSessions {
     /// The session.
     id: SessionId,
     /// Sessions that share records with it.
@@ -73,7 +73,7 @@ pub(super) struct Family {
     pub(super) children: Vec<SessionId>,
 }
 
-impl Family {
+impl RelatedSessions {
     /// Looks up the relatives. Blocks for reads of the index.
     pub(super) fn find(
         id: &SessionId,
@@ -100,7 +100,7 @@ impl Family {
     pub(super) fn elders(&self, table: &SessionTable) -> Vec<SessionId> {
         let named = self.links.iter().filter(|(link, _)| *link == Link::ForkedFrom).map(|(_, other)| other);
         let kin = self.kin.iter().map(|kin| &kin.session).filter(|other| {
-            !self.is_continued_by(other) && elder(table, other.as_str(), self.id.as_str()) == Ordering::Less
+            !self.is_continued_by(other) && compare_age(table, other.as_str(), self.id.as_str()) == Ordering::Less
         });
         let mut elders: Vec<SessionId> = Vec::new();
         for other in named.chain(kin) {
@@ -137,7 +137,7 @@ impl Family {
         if let Some(parent) = row.state.parent() {
             relations.add("spawned_by", parent, |relation| add_agent_meta(relation, transcript(table, &self.id)));
         }
-        for (kinship, other) in self.lineage(&row.state, settings, table, searcher)? {
+        for (kinship, other) in self.continuations(&row.state, settings, table, searcher)? {
             let kin = self.kin.iter().find(|kin| kin.session == other && kinship.is_fork());
             relations.add(kinship.name(), &other, |relation| relation.shared_records = kin.map(|kin| kin.shared));
         }
@@ -145,7 +145,7 @@ impl Family {
     }
 
     /// The sessions that it continues and that continue it, then its predecessor and successors.
-    fn lineage(
+    fn continuations(
         &self,
         state: &State,
         settings: &Settings,
@@ -186,7 +186,7 @@ impl Family {
             continues.extend(nearest_elder(&self.id, &open, table));
         }
         let younger = self.kin.iter().filter(|kin| {
-            elder(table, self.id.as_str(), kin.session.as_str()) == Ordering::Less
+            compare_age(table, self.id.as_str(), kin.session.as_str()) == Ordering::Less
                 && !continues.contains(&kin.session)
                 && !continued_by.contains(&kin.session)
         });
@@ -245,9 +245,10 @@ impl Relations {
 
 /// The older relative that shares most records with the session, and of several the oldest: the origin of a fork.
 fn nearest_elder(id: &SessionId, kin: &[RelatedSession], table: &SessionTable) -> Option<SessionId> {
-    let elders = kin.iter().filter(|kin| elder(table, kin.session.as_str(), id.as_str()) == Ordering::Less);
-    let nearest = elders
-        .min_by(|a, b| b.shared.cmp(&a.shared).then_with(|| elder(table, a.session.as_str(), b.session.as_str())));
+    let elders = kin.iter().filter(|kin| compare_age(table, kin.session.as_str(), id.as_str()) == Ordering::Less);
+    let nearest = elders.min_by(|a, b| {
+        b.shared.cmp(&a.shared).then_with(|| compare_age(table, a.session.as_str(), b.session.as_str()))
+    });
     nearest.map(|kin| kin.session.clone())
 }
 
@@ -326,10 +327,10 @@ mod tests {
             };
             table.restore(SessionId::new(id).unwrap(), Row { version: SequenceNumber(1), state, since: Position(1) });
         }
-        assert_eq!(elder(&table, "one", "other"), expected, "{one:?} {other:?}");
-        assert_eq!(elder(&table, "other", "one"), expected.reverse(), "{one:?} {other:?}");
-        assert_eq!(elder(&table, "one", "one"), Ordering::Equal);
-        assert_eq!(elder(&table, "unknown", "one"), Ordering::Greater, "who is not known owns nothing");
+        assert_eq!(compare_age(&table, "one", "other"), expected, "{one:?} {other:?}");
+        assert_eq!(compare_age(&table, "other", "one"), expected.reverse(), "{one:?} {other:?}");
+        assert_eq!(compare_age(&table, "one", "one"), Ordering::Equal);
+        assert_eq!(compare_age(&table, "unknown", "one"), Ordering::Greater, "who is not known owns nothing");
     }
 
     #[test]

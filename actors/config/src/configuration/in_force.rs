@@ -30,7 +30,7 @@ pub struct Shown {
     pub path: PathBuf,
     /// Every key that has an effect, in a fixed order.
     pub values: Vec<ShownValue>,
-    /// Settings that have no effect, or less than they say, and why.
+    /// Warnings about settings that have no effect, or a limited one.
     pub warnings: Vec<Remark>,
     /// Mistakes in the file.
     pub mistakes: Vec<Remark>,
@@ -184,7 +184,7 @@ fn llm(parsed: &Parsed) -> Option<(Llm, bool)> {
 }
 
 /// A warning if some embedding key is set but a required one is not.
-pub(super) fn lacking(parsed: &Parsed) -> Option<Remark> {
+pub(super) fn embedding_warning(parsed: &Parsed) -> Option<Remark> {
     let is_set = |name: &str| parsed.values.get(name).filter(|(value, _)| !value.is_null());
     let missing = EMBEDDING.into_iter().find(|name| is_set(name).is_none())?;
     let known = KEYS.iter().filter(|key| key.name.starts_with("memory.embedding."));
@@ -194,7 +194,7 @@ pub(super) fn lacking(parsed: &Parsed) -> Option<Remark> {
 }
 
 /// A warning if the hook timeout exceeds what counts at a session's end.
-fn capped(parsed: &Parsed) -> Option<Remark> {
+fn hook_timeout_warning(parsed: &Parsed) -> Option<Remark> {
     let (value, line) = parsed.values.get("hooks.timeout_ms")?;
     let ms = value.as_u64().filter(|ms| *ms > HOOK_END_MS)?;
     let what = format!(
@@ -205,8 +205,8 @@ fn capped(parsed: &Parsed) -> Option<Remark> {
 }
 
 /// A warning if an enabled model's answers leave no room for a conversation.
-fn crowded(parsed: &Parsed) -> Option<Remark> {
-    let (what, fix) = llm(parsed).filter(|(_, is_enabled)| *is_enabled)?.0.crowded()?;
+fn answer_room_warning(parsed: &Parsed) -> Option<Remark> {
+    let (what, fix) = llm(parsed).filter(|(_, is_enabled)| *is_enabled)?.0.answer_room_warning()?;
     let line = ["llm.max_output_tokens", "llm.context_tokens"].iter().find_map(|name| parsed.values.get(*name));
     Some(Remark { line: line.map(|(_, line)| *line), what: format!("{what}; {fix}") })
 }
@@ -255,8 +255,14 @@ pub(super) fn shown(path: &Path, parsed: &Parsed, source: Source, mistakes: &[Re
             }));
         }
     }
-    let warnings =
-        parsed.warnings.iter().cloned().chain(lacking(parsed)).chain(crowded(parsed)).chain(capped(parsed)).collect();
+    let warnings = parsed
+        .warnings
+        .iter()
+        .cloned()
+        .chain(embedding_warning(parsed))
+        .chain(answer_room_warning(parsed))
+        .chain(hook_timeout_warning(parsed))
+        .collect();
     Shown { path: path.to_owned(), values, warnings, mistakes: mistakes.to_vec() }
 }
 

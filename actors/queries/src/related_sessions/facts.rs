@@ -18,7 +18,7 @@ use baton_redaction::redact;
 use uuid::Uuid;
 
 use super::succession::Succession;
-use super::{Family, Kinship};
+use super::{Kinship, RelatedSessions};
 use crate::conversation_summary::summarise;
 use crate::resolve;
 use baton_config::settings::Settings;
@@ -94,9 +94,9 @@ impl FactLookup {
         let Some(row) = self.indexed(id).filter(|_| !exclude(id.as_str())) else { return Ok(Vec::new()) };
         let read = self.table.visible_episode(row).map(|current| summarise(&self.conversations, id, current.clone()));
         let Some(Ok((_, summary))) = read else { return Ok(Vec::new()) };
-        let family = Family::find(id, summary.links, &self.table, &self.settings, &self.searcher)?;
+        let family = RelatedSessions::find(id, summary.links, &self.table, &self.settings, &self.searcher)?;
         let mut facts = Vec::new();
-        for (kinship, other) in family.lineage(&row.state, &self.settings, &self.table, &self.searcher)? {
+        for (kinship, other) in family.continuations(&row.state, &self.settings, &self.table, &self.searcher)? {
             let (relation, earlier, later) = match kinship {
                 Kinship::Continues => (Relation::ContinuedBy, &other, id),
                 Kinship::ContinuedBy => (Relation::ContinuedBy, id, &other),
@@ -169,7 +169,7 @@ impl FactLookup {
             ended_by: None,
             reference_time: after.state.last_conversation_at,
             sessions: 2,
-            // No line states it, so the first lines stand for it.
+            // No line states it, so the first lines are named as its source.
             latest: vec![(later.clone(), 1), (earlier.clone(), 1)],
             at: after.state.first_at,
             episodes: episodes.map(|episode| episode.uuid).collect(),

@@ -1,5 +1,5 @@
-//! Which session follows which: `/clear` and `/resume` end one session and start another in the same terminal, and no
-//! hook says which belong together.
+//! Finds which session follows which: `/clear` and `/resume` end one session and start another in the same terminal,
+//! and no hook says which belong together.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -15,7 +15,7 @@ const LEFT: usize = 256;
 
 /// Sessions that were just left. They need no transcript: a session may be cleared at once.
 #[derive(Default)]
-pub(super) struct Lineage(Mutex<VecDeque<Left>>);
+pub(super) struct Succession(Mutex<VecDeque<Left>>);
 
 struct Left {
     session: SessionId,
@@ -34,10 +34,10 @@ pub(super) struct Start<'a> {
     pub(super) at: Timestamp,
 }
 
-impl Lineage {
+impl Succession {
     /// Records that a session was left for another. The end may be reported again, also by another hook: its follower
     /// stays the same, unless the session was started again since.
-    pub(super) fn left(
+    pub(super) fn note_left(
         &self,
         table: &SessionTable,
         session: &SessionId,
@@ -65,7 +65,7 @@ impl Lineage {
     }
 
     /// Returns the session that this one follows, if it is unambiguous, and reserves it.
-    pub(super) fn follows(&self, table: &SessionTable, start: &Start<'_>) -> Option<SessionId> {
+    pub(super) fn reserve_predecessor(&self, table: &SessionTable, start: &Start<'_>) -> Option<SessionId> {
         let mut left = self.lock();
         let mut candidates: Vec<(SessionId, Place)> = Vec::new();
         let in_time = |at: Timestamp| (0..=WITHIN_MS).contains(&start.at.since_ms(at));
@@ -114,7 +114,7 @@ impl Lineage {
     }
 
     /// Releases a reservation because the session did not start after all.
-    pub(super) fn unfollow(&self, session: &SessionId) {
+    pub(super) fn release(&self, session: &SessionId) {
         for known in self.lock().iter_mut().filter(|known| known.followed_by.as_ref() == Some(session)) {
             known.followed_by = None;
         }
@@ -127,7 +127,7 @@ impl Lineage {
 
 /// Follows the successors of `session` since a time: returns the session that a process started in it serves now.
 /// Returns `session` itself without a time.
-pub fn now(table: &SessionTable, session: SessionId, since: Option<i64>) -> SessionId {
+pub fn current_successor(table: &SessionTable, session: SessionId, since: Option<i64>) -> SessionId {
     let Some(since) = since else { return session };
     let follows = table.iter().filter_map(|(id, row)| Some((id, row.state.signals.follows.as_ref()?)));
     let mut steps: Vec<(Timestamp, &SessionId, &SessionId)> =
@@ -144,7 +144,7 @@ pub fn now(table: &SessionTable, session: SessionId, since: Option<i64>) -> Sess
 }
 
 /// True if a session was left for another, unknown one since a process was started in it. Meant for the session that
-/// [`now`] returns.
+/// [`current_successor`] returns.
 pub fn is_left(table: &SessionTable, session: &SessionId, since: Option<i64>) -> bool {
     let Some((since, row)) = since.zip(table.get(session)) else { return false };
     let Some(end) = row.state.end else { return false };
@@ -206,9 +206,9 @@ mod tests {
     fn a_session_follows_the_only_one_that_was_left_for_it() {
         type Left<'a> = (&'a str, CloseReason, &'a str, i64);
         let check = |left: &[Left<'_>], start: (&str, CloseReason, &str, i64), expected: Option<&str>| {
-            let told = Lineage::default();
+            let told = Succession::default();
             for (id, reason, cwd, at) in left {
-                told.left(&SessionTable::default(), &session(id), *reason, Some(&place(cwd)), Timestamp(*at));
+                told.note_left(&SessionTable::default(), &session(id), *reason, Some(&place(cwd)), Timestamp(*at));
             }
             // The same for a daemon that has seen none of it and knows only the log.
             let recorded: Vec<_> = left
@@ -219,13 +219,13 @@ mod tests {
             let (id, place) = (session(id), place(cwd));
             let start = Start { session: &id, after, place: &place, at: Timestamp(at) };
             let expected = expected.map(session);
-            assert_eq!(told.follows(&SessionTable::default(), &start), expected, "{left:?} {cwd} {at}");
+            assert_eq!(told.reserve_predecessor(&SessionTable::default(), &start), expected, "{left:?} {cwd} {at}");
             assert_eq!(
-                Lineage::default().follows(&table(&recorded), &start),
+                Succession::default().reserve_predecessor(&table(&recorded), &start),
                 expected,
                 "recorded: {left:?} {cwd} {at}"
             );
-            assert_eq!(told.follows(&table(&recorded), &start), expected, "both: {left:?} {cwd} {at}");
+            assert_eq!(told.reserve_predecessor(&table(&recorded), &start), expected, "both: {left:?} {cwd} {at}");
         };
         let x = ("x", CLEAR, "/p/a", 1_000);
         check(&[x], ("y", CLEAR, "/p/a", 1_000), Some("x"));
@@ -246,43 +246,43 @@ mod tests {
 
     #[test]
     fn one_that_was_followed_is_nobody_elses() {
-        let lineage = Lineage::default();
+        let succession = Succession::default();
         let place = place("/p/a");
         let start = |id: &str, at| {
             let id = session(id);
-            lineage.follows(
+            succession.reserve_predecessor(
                 &SessionTable::default(),
                 &Start { session: &id, after: CLEAR, place: &place, at: Timestamp(at) },
             )
         };
         let none = SessionTable::default();
-        lineage.left(&none, &session("x"), CLEAR, Some(&place), Timestamp(1_000));
+        succession.note_left(&none, &session("x"), CLEAR, Some(&place), Timestamp(1_000));
         assert_eq!(start("y", 2_000), Some(session("x")));
         assert_eq!(start("y", 2_000), Some(session("x")), "told again");
         assert_eq!(start("z", 3_000), None);
-        lineage.unfollow(&session("y"));
+        succession.release(&session("y"));
         assert_eq!(start("z", 3_000), Some(session("x")), "the other did not begin");
         // A repeated report of the same end changes nothing, nor does another hook's a moment later; an end after a new
         // start does.
         for at in [1_000, 1_005] {
-            lineage.left(&none, &session("x"), CLEAR, Some(&place), Timestamp(at));
+            succession.note_left(&none, &session("x"), CLEAR, Some(&place), Timestamp(at));
             assert_eq!(start("w", 3_000), None, "{at}");
         }
         let again = table(&[("x", started(None, 0)), ("x", ended(CLEAR, 1_000)), ("x", started(None, 3_500))]);
-        lineage.left(&again, &session("x"), CLEAR, Some(&place), Timestamp(4_000));
+        succession.note_left(&again, &session("x"), CLEAR, Some(&place), Timestamp(4_000));
         assert_eq!(start("w", 5_000), Some(session("x")));
         // A follower recorded by an earlier daemon counts as well.
         let recorded = table(&[("x", located("/p/a")), ("x", ended(CLEAR, 1_000)), ("y", started(Some("x"), 1_500))]);
         let z = session("z");
         let start = Start { session: &z, after: CLEAR, place: &place, at: Timestamp(2_000) };
-        assert_eq!(Lineage::default().follows(&recorded, &start), None);
-        let later = Lineage::default();
-        later.left(&recorded, &session("x"), CLEAR, Some(&place), Timestamp(1_005));
-        assert_eq!(later.follows(&recorded, &start), None);
+        assert_eq!(Succession::default().reserve_predecessor(&recorded, &start), None);
+        let later = Succession::default();
+        later.note_left(&recorded, &session("x"), CLEAR, Some(&place), Timestamp(1_005));
+        assert_eq!(later.reserve_predecessor(&recorded, &start), None);
         for number in 0..3 * LEFT {
-            lineage.left(&none, &session(&format!("s{number}")), CLEAR, None, Timestamp(0));
+            succession.note_left(&none, &session(&format!("s{number}")), CLEAR, None, Timestamp(0));
         }
-        assert_eq!(lineage.lock().len(), LEFT);
+        assert_eq!(succession.lock().len(), LEFT);
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
             ("a", Some(0), "a"),
             ("x", None, "x"),
         ] {
-            assert_eq!(now(&table, session(id), since), session(expected), "{id} since {since:?}");
+            assert_eq!(current_successor(&table, session(id), since), session(expected), "{id} since {since:?}");
         }
     }
 

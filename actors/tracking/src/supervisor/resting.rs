@@ -18,7 +18,7 @@ impl State {
             child.resting_since = rest.then_some(count);
             let (name, now) = (BudgetKey::Session(id.clone()), self.options.sessions.clock.now());
             if self.budget.given_up_until(&name, now).is_some() {
-                self.budget.stands(&name);
+                self.budget.clear(&name);
                 self.publish_degraded(now);
             }
         }

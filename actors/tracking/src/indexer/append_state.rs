@@ -1,5 +1,5 @@
-//! What an index job needs of a stored conversation to continue it, kept for sessions in use: an append then costs what
-//! it appends, however long the conversation is. Without it the job goes through the stored items.
+//! What an index job needs to continue a stored conversation, cached for sessions in use, so that the cost of an append
+//! does not depend on the conversation's length. Without it the job goes through the stored items.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
@@ -13,20 +13,20 @@ use baton_store::chunks::ManifestId;
 
 /// Limit of lines listed as unreadable.
 const UNREAD_NAMED: usize = 100;
-/// Sessions whose tally is kept, the last used: more than anyone works in at once.
+/// Sessions whose append state is kept, the last used: more than anyone works in at once.
 const KEPT: usize = 64;
-/// Largest tally that is kept, by the texts of its queued prompts.
+/// Largest append state that is kept, by the texts of its queued prompts.
 const KEPT_BYTES: usize = 64 * 1024;
 
 /// The items of a conversation, as far as a job needs them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct AppendState {
     /// Hash of all items, including withdrawn ones.
     hasher: ContentHasher,
     /// Hash of all items except withdrawn ones, once it is known and unless none is withdrawn.
     settled: Option<ContentHasher>,
     pub(super) withdrawn: Withdrawn,
-    /// The calls without a result. Whoever reads the items knows them already, so noting an item leaves them alone.
+    /// The calls without a result. The reader of the items tracks them already, so [`Self::note`] does not change them.
     pub(super) open: OpenCalls,
     /// Number of items.
     pub(super) count: u64,
@@ -34,7 +34,7 @@ pub(super) struct Tally {
     pub(super) unread: Vec<u64>,
 }
 
-impl Tally {
+impl AppendState {
     /// Adds the next item.
     pub(super) fn note(&mut self, item: &Item) {
         let before = self.withdrawn.count();
@@ -64,36 +64,36 @@ impl Tally {
     }
 }
 
-/// The tallies of the sessions that were indexed last, each with the manifest that it belongs to.
+/// The append states of the sessions that were indexed last, each with the manifest that it belongs to.
 #[derive(Debug, Default)]
-pub(super) struct Tallies(Mutex<VecDeque<(SessionId, ManifestId, Tally)>>);
+pub(super) struct AppendStates(Mutex<VecDeque<(SessionId, ManifestId, AppendState)>>);
 
-impl Tallies {
-    /// The tally of a stored conversation.
-    pub(super) fn get(&self, session: &SessionId, manifest: &ManifestId) -> Option<Tally> {
+impl AppendStates {
+    /// The append state of a stored conversation.
+    pub(super) fn get(&self, session: &SessionId, manifest: &ManifestId) -> Option<AppendState> {
         let kept = self.lock();
         let found = kept.iter().find(|(id, of, _)| id == session && of == manifest);
-        found.map(|(.., tally)| tally.clone())
+        found.map(|(.., append_state)| append_state.clone())
     }
 
-    /// Keeps the tally of a conversation that was just stored, in place of the session's former one.
-    pub(super) fn put(&self, session: SessionId, manifest: ManifestId, tally: Tally) {
+    /// Keeps the append state of a conversation that was just stored, in place of the session's former one.
+    pub(super) fn put(&self, session: SessionId, manifest: ManifestId, append_state: AppendState) {
         self.remove(&session);
         let mut kept = self.lock();
-        if tally.withdrawn.weight() > KEPT_BYTES {
+        if append_state.withdrawn.weight() > KEPT_BYTES {
             return;
         }
         if kept.len() == KEPT {
             kept.pop_front();
         }
-        kept.push_back((session, manifest, tally));
+        kept.push_back((session, manifest, append_state));
     }
 
     pub(super) fn remove(&self, session: &SessionId) {
         self.lock().retain(|(id, ..)| id != session);
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<(SessionId, ManifestId, Tally)>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<(SessionId, ManifestId, AppendState)>> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
@@ -106,22 +106,23 @@ mod tests {
 
     #[test]
     fn the_last_used_are_kept_each_for_its_own_manifest() {
-        let (tallies, id) = (Tallies::default(), |number: usize| SessionId::new(&format!("s-{number}")).unwrap());
+        let (append_states, id) =
+            (AppendStates::default(), |number: usize| SessionId::new(&format!("s-{number}")).unwrap());
         let (old, new) = (ContentHash([1; 32]), ContentHash([2; 32]));
-        let counted = |count| Tally { count, ..Tally::default() };
-        tallies.put(id(0), old, counted(1));
-        tallies.put(id(0), new, counted(2));
-        assert!(tallies.get(&id(0), &old).is_none());
-        assert_eq!(tallies.get(&id(0), &new).map(|tally| tally.count), Some(2));
-        (1..=KEPT).for_each(|number| tallies.put(id(number), old, counted(0)));
-        assert!(tallies.get(&id(0), &new).is_none() && tallies.get(&id(1), &old).is_some());
-        let mut heavy = Tally::default();
+        let counted = |count| AppendState { count, ..AppendState::default() };
+        append_states.put(id(0), old, counted(1));
+        append_states.put(id(0), new, counted(2));
+        assert!(append_states.get(&id(0), &old).is_none());
+        assert_eq!(append_states.get(&id(0), &new).map(|append_state| append_state.count), Some(2));
+        (1..=KEPT).for_each(|number| append_states.put(id(number), old, counted(0)));
+        assert!(append_states.get(&id(0), &new).is_none() && append_states.get(&id(1), &old).is_some());
+        let mut heavy = AppendState::default();
         let body = Body::Prompt { text: "x".repeat(KEPT_BYTES + 1) };
         heavy.note(&Item { line: 1, at: None, uuid: None, message: None, sidechain: false, body });
-        tallies.put(id(1), new, heavy);
-        assert!(tallies.get(&id(1), &new).is_none() && tallies.get(&id(1), &old).is_none());
-        tallies.remove(&id(2));
-        assert!(tallies.get(&id(2), &old).is_none());
+        append_states.put(id(1), new, heavy);
+        assert!(append_states.get(&id(1), &new).is_none() && append_states.get(&id(1), &old).is_none());
+        append_states.remove(&id(2));
+        assert!(append_states.get(&id(2), &old).is_none());
     }
 
     #[test]
@@ -130,19 +131,19 @@ mod tests {
         let said = |line: u64| item(line, Body::Prompt { text: format!("prompt {line}") });
         let withdrawn = |line, of| item(line, Body::Meta(Meta::Withdrawn(of)));
         let mut items = vec![said(1), said(2)];
-        let mut tally = Tally::default();
-        items.iter().for_each(|item| tally.note(item));
-        assert_eq!(tally.hash(), Some(ContentHash::digest(&items)));
+        let mut append_state = AppendState::default();
+        items.iter().for_each(|item| append_state.note(item));
+        assert_eq!(append_state.hash(), Some(ContentHash::digest(&items)));
         items.push(withdrawn(3, 1));
-        tally.note(&items[2]);
-        assert_eq!(tally.hash(), None, "what was hashed is withdrawn");
+        append_state.note(&items[2]);
+        assert_eq!(append_state.hash(), None, "what was hashed is withdrawn");
         let mut hasher = ContentHasher::default();
         hasher.item(&items[1]);
-        tally.settle(hasher);
+        append_state.settle(hasher);
         items.push(said(4));
-        tally.note(&items[3]);
-        assert_eq!(tally.hash(), Some(ContentHash::digest(&items)));
-        tally.note(&withdrawn(5, 4));
-        assert_eq!(tally.hash(), None);
+        append_state.note(&items[3]);
+        assert_eq!(append_state.hash(), Some(ContentHash::digest(&items)));
+        append_state.note(&withdrawn(5, 4));
+        assert_eq!(append_state.hash(), None);
     }
 }

@@ -16,10 +16,10 @@ use crate::resolve;
 const MISTYPED: usize = 2;
 const MISTYPED_CHARS: usize = 100;
 
-/// How a question was narrowed.
+/// How a question's words limited the search.
 #[derive(Default)]
 pub(super) struct Narrowed {
-    /// True if the name of a project narrowed it, which may have been meant as a word.
+    /// True if a project's name limited it, which may have been meant as an ordinary word.
     pub(super) by_a_word: bool,
     /// A note for the answer.
     pub(super) note: Option<String>,
@@ -27,7 +27,7 @@ pub(super) struct Narrowed {
 
 impl Recall {
     /// The question's meaning, with the filters that its words state.
-    pub(super) fn narrowed(mut self) -> (Self, Intent, Narrowed) {
+    pub(super) fn narrow(mut self) -> (Self, Intent, Narrowed) {
         let is_said = self.project.is_some() || self.question.values(Field::Project, false).next().is_some();
         let projects: Vec<String> =
             resolve::projects(&self.table, &self.settings).into_iter().map(str::to_owned).collect();
@@ -78,7 +78,7 @@ impl Recall {
 
     /// A note if the question names a place that is no known project: nothing is known of it, or a project has a
     /// similar name.
-    pub(super) fn no_such_place(&self, asked: &Intent, found: &Answer) -> Option<String> {
+    pub(super) fn unknown_place_note(&self, asked: &Intent, found: &Answer) -> Option<String> {
         let place = asked.place.as_deref().filter(|_| self.project.is_none() && !self.question.has_secret)?;
         let is_answered = !found.entries.is_empty() && found.unknown.is_empty();
         let plain = |name: &str| -> String {
@@ -97,7 +97,7 @@ impl Recall {
     }
 
     /// The question without a known project.
-    pub(super) fn unnarrowed(self) -> (Self, Intent) {
+    pub(super) fn without_project(self) -> (Self, Intent) {
         let asked = self.read(&[]);
         (self.within(&asked), asked)
     }
@@ -132,7 +132,7 @@ impl Recall {
 }
 
 /// The note that a question was limited to a time.
-pub(super) fn time(span: Span, zone: Zone) -> String {
+pub(super) fn time_note(span: Span, zone: Zone) -> String {
     let day = |at: Timestamp| zone_day(at, zone);
     // The end is exclusive, so the last day is the one before it.
     let last = |before: Timestamp| day(before.plus_ms(-1));

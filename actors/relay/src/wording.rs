@@ -1,9 +1,9 @@
-//! Parts of answers in words, for whoever prints them.
+//! Parts of answers in words, for printing.
 
 use baton_protocol::answer::{RelayRemoved, RelayWriter};
 
-/// Who has removed a session, and who has not.
-pub fn removed(removed: &RelayRemoved) -> String {
+/// Describes who has removed a session, and who has not.
+pub fn describe_removal(removed: &RelayRemoved) -> String {
     match (removed.removed_by.join(", "), removed.waiting_for.join(", ")) {
         (by, waiting) if waiting.is_empty() => format!("removed by all: {by}"),
         (by, waiting) if by.is_empty() => format!("not removed yet by {waiting}"),
@@ -11,8 +11,8 @@ pub fn removed(removed: &RelayRemoved) -> String {
     }
 }
 
-/// What is to be added about a writer: whether they lead the team, or belong to it no more.
-pub fn about(writer: &RelayWriter) -> &'static str {
+/// The suffix of a writer's name: whether they began the team, left it or were removed.
+pub fn describe_writer(writer: &RelayWriter) -> &'static str {
     match (writer.removed, writer.left, writer.admin) {
         (true, ..) => ", was removed",
         (false, true, _) => ", has left",

@@ -1,5 +1,5 @@
-//! Tombstones that a repair cut off with the end of the log. They are kept in a file beside it until the next daemon
-//! records them again; until then nothing that is read of these sessions stays.
+//! Tombstones that a repair cut off with the end of the log. A file beside the log keeps them until the next daemon
+//! records them again and deletes what was read of these sessions meanwhile.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -42,7 +42,7 @@ pub fn read(log: &Path) -> io::Result<BTreeSet<SessionId>> {
 }
 
 /// Adds sessions to the file, durably.
-pub(crate) fn keep(log: &Path, sessions: &BTreeSet<SessionId>) -> io::Result<()> {
+pub(crate) fn add(log: &Path, sessions: &BTreeSet<SessionId>) -> io::Result<()> {
     if sessions.is_empty() {
         return Ok(());
     }
@@ -91,10 +91,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ids = |names: &[&str]| names.iter().map(|name| SessionId::new(name).unwrap()).collect::<BTreeSet<_>>();
         assert_eq!(read(folder.path()).unwrap(), ids(&[]));
-        keep(folder.path(), &ids(&[])).unwrap();
+        add(folder.path(), &ids(&[])).unwrap();
         assert!(!folder.path().join(FILE).exists());
-        keep(folder.path(), &ids(&["a", "b"])).unwrap();
-        keep(folder.path(), &ids(&["b", "c"])).unwrap();
+        add(folder.path(), &ids(&["a", "b"])).unwrap();
+        add(folder.path(), &ids(&["b", "c"])).unwrap();
         assert_eq!(read(folder.path()).unwrap(), ids(&["a", "b", "c"]));
         for broken in ["", "{\"format\":2,\"sessions\":[]}"] {
             fs::write(folder.path().join(FILE), broken).unwrap();

@@ -31,12 +31,12 @@ const SUBAGENTS: &str = "subagents";
 const MAX_NAME_BYTES: usize = 255;
 
 /// The files beside one transcript.
-pub(crate) struct Beside {
+pub(crate) struct SessionFolder {
     /// The session's own folder; it may not exist.
     session: PathBuf,
 }
 
-impl Beside {
+impl SessionFolder {
     /// Finds the session's folder for the transcript at `path`: `<id>/` for `<id>.jsonl`, and for every transcript
     /// below `<id>/subagents/`.
     pub(crate) fn of_transcript(path: &str) -> Self {
@@ -67,7 +67,7 @@ impl Beside {
     }
 }
 
-impl Spilled for Beside {
+impl Spilled for SessionFolder {
     fn text(&self, name: &str) -> Option<String> {
         let mut bytes = Vec::new();
         // It may grow while it is read.
@@ -99,7 +99,7 @@ mod tests {
         #[cfg(unix)]
         std::os::unix::fs::symlink(session.join("outside.txt"), folder.join("link.txt")).unwrap();
 
-        let of = |path: &str| Beside::of_transcript(temp.path().join(path).to_str().unwrap());
+        let of = |path: &str| SessionFolder::of_transcript(temp.path().join(path).to_str().unwrap());
         let main = of("s-1.jsonl");
         assert_eq!(main.text("out.txt").as_deref(), Some("one\ntwo \u{fffd}"));
         assert_eq!(main.text("odd.txt").as_deref(), Some("bad \u{fffd} byte"));
@@ -133,7 +133,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         fs::create_dir(temp.path().join("s-1")).unwrap();
         let path = temp.path().join("s-1").join(TITLE);
-        let title = || Beside::of_transcript(temp.path().join("s-1.jsonl").to_str().unwrap()).title();
+        let title = || SessionFolder::of_transcript(temp.path().join("s-1.jsonl").to_str().unwrap()).title();
         assert_eq!(title(), None);
         let long = format!("{{\"customTitle\":\"{}\"}}", "x".repeat(70_000));
         for (content, expected) in [
@@ -169,7 +169,7 @@ mod tests {
         std::os::unix::fs::symlink(elsewhere.join(FOLDER), temp.path().join("s-2").join(FOLDER)).unwrap();
         for linked in ["s-1.jsonl", "s-2.jsonl"] {
             assert_eq!(
-                Beside::of_transcript(temp.path().join(linked).to_str().unwrap()).text("out.txt"),
+                SessionFolder::of_transcript(temp.path().join(linked).to_str().unwrap()).text("out.txt"),
                 None,
                 "{linked}"
             );
