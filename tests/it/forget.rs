@@ -333,7 +333,7 @@ fn a_person_takes_it_back() {
     assert_eq!(world.run(&["search", "x", "--project=-work-one"]).code, 1, "searched is what is left");
     std::fs::remove_file(transcript.path()).unwrap();
     let back = world.ok(&["forget", "--undo", &id(1)]);
-    assert!(back.out.contains("no longer exists"), "{}", back.out);
+    assert!(back.out.contains("without a transcript left, 1 cannot be restored"), "{}", back.out);
     let shown = world.show(&id(1));
     assert_eq!((&shown["state"], &shown["why"]), (&"unindexed".into(), &"gone".into()), "{shown}");
     let log = crate::record::Log::of({

@@ -201,7 +201,6 @@ fn a_daemon_that_runs_takes_it_and_a_stopped_one_gets_it_later() {
     assert_eq!(spool(world.home()), []);
     world.wait_for(&id(1), "the end", |shown| shown["close_reason"] == "hook_clear");
 
-    configure(&world, "{}");
     let daemon = world.daemon().unwrap();
     kill_process(daemon, Signal::STOP).unwrap();
     call(&world, "SessionEnd", &event(&world, "SessionEnd", &id(2)));

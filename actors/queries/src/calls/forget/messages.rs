@@ -97,7 +97,7 @@ pub(super) fn restored_message(outcome: &answer::Forget, back: usize, done: &Don
         all if all as usize == back => {
             "no longer forgotten, but the transcript no longer exists, so nothing can be restored".to_owned()
         }
-        some => format!("no longer forgotten, to be read again; {some} have no transcript left and cannot be restored"),
+        some => format!("no longer forgotten, to be read again; without a transcript left, {some} cannot be restored"),
     };
     let again = if outcome.found_again == 1 { "is found again" } else { "are found again" };
     restored_parts(back, outcome.found_again, &gone, again)
