@@ -136,7 +136,7 @@ fn is_equal_in_constant_time(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
 }
 
-/// Refuses everything except read requests with the cookie, and adds the headers to every answer.
+/// Refuses all but GET requests to this host with the cookie or a token; adds the headers to every answer.
 pub(crate) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     let checked = access.check(&request);
     let is_refused = checked.is_err();

@@ -189,7 +189,7 @@ impl Inbound<'_> {
                 return Err(held("some notices of the team's administrator have not arrived yet"));
             }
             if !known.membership.is_member(writer.id.as_str(), epoch) {
-                return Err(refused("its writer is not a member: removed, or invited with expired keys"));
+                return Err(refused("its writer is not a member: removed, or joined with replaced keys"));
             }
             if known.members >= MAX_WRITERS {
                 return Err(held(format!("the team has {MAX_WRITERS} members, the most that are accepted")));

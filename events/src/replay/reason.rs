@@ -98,7 +98,7 @@ fn after_call(before: &State, answer: &ModelAnswer) -> String {
         _ => "the endpoint gave no answer; the session stays as it is and is tried again",
     };
     match changed {
-        true => format!("{text}; the content has changed meanwhile, so the answer is not used"),
+        true => format!("{text}; the content has changed meanwhile"),
         false => text.to_owned(),
     }
 }

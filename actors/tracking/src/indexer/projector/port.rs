@@ -107,14 +107,12 @@ pub(in crate::indexer) fn close_now(port: &Port) {
     }
 }
 
-/// Nudges the memory whenever the table or the sessions of others have changed, until it is closed.
+/// Nudges the memory whenever the table or the sessions of others have changed.
 pub(in crate::indexer) fn follow(options: &Options, tasks: &TaskSupervisor, port: &Port) {
     let (table, others, port) = (options.table.clone(), options.others.clone(), port.clone());
     tasks.spawn("nudges", move || {
         let (mut table, mut others, port) = (table.clone(), others.clone(), port.clone());
         async move {
-            // A change that came before a panic would not be seen.
-            port.nudge();
             loop {
                 let changed = tokio::select! {
                     changed = table.changed() => changed,
