@@ -77,10 +77,11 @@ impl Sealer {
         }
     }
 
-    /// Waits until every full segment has been tried.
+    /// Waits until every full segment has been tried, or the thread has ended.
     #[cfg(test)]
     pub(super) fn wait(&self) {
-        while self.state.done.load(Ordering::Acquire) < self.state.below.load(Ordering::Acquire) {
+        let is_due = || self.state.done.load(Ordering::Acquire) < self.state.below.load(Ordering::Acquire);
+        while is_due() && self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
             thread::sleep(Duration::from_millis(1));
         }
     }

@@ -84,9 +84,7 @@ fn a_sealer_that_panics_is_reported_and_the_log_goes_on() {
     files.plan(&[Fault::Panic]);
     let options = Options { files: Arc::new(files), ..small(home.path(), true) };
     let journal = DiskJournal::open(options, Box::new(())).unwrap();
-    while journal.stats().problem.is_none() {
-        std::thread::yield_now();
-    }
+    journal.wait_sealed();
     assert!(journal.stats().problem.unwrap().contains("the sealer panicked"));
     assert_eq!(check_whole(&journal), all);
     append(&journal, &stream("more"), 0, vec![event(1)]).unwrap();
